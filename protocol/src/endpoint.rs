@@ -1,0 +1,217 @@
+//! Environment → the places of this user.
+//!
+//! What is known about the account and its variables comes in as [`Surroundings`]; the paths of state,
+//! cache, configuration, socket and locks go out as [`Places`]. Nothing here asks the system.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// The longest socket path every system takes: macOS has room for 104 bytes with the closing zero.
+pub const SOCKET_PATH_LIMIT: usize = 103;
+
+/// What a program knows about the account it runs for.
+#[derive(Debug, Clone)]
+pub struct Surroundings {
+    /// Variables, as the program received them.
+    pub variables: BTreeMap<OsString, OsString>,
+    /// The home directory in the password database, whatever `HOME` says.
+    pub account_home: PathBuf,
+    /// Whose account this is.
+    pub uid: u32,
+    /// Whether `/run/user/<uid>` exists and belongs to this account.
+    pub has_run_user: bool,
+    /// Which conventions for directories apply.
+    pub system: System,
+}
+
+/// Which conventions for directories apply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum System {
+    /// The XDG base directories.
+    Xdg,
+    /// `~/Library`.
+    MacOs,
+}
+
+impl System {
+    /// The system this build is for.
+    pub const HERE: Self = if cfg!(target_os = "macos") { Self::MacOs } else { Self::Xdg };
+}
+
+impl Surroundings {
+    /// A variable that is set and not empty.
+    pub fn variable(&self, name: &str) -> Option<&OsStr> {
+        self.variables.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+    }
+
+    /// A variable that holds an absolute path; XDG asks to ignore relative ones.
+    fn directory(&self, name: &str) -> Option<PathBuf> {
+        self.variable(name).map(PathBuf::from).filter(|path| path.is_absolute())
+    }
+
+    /// `HOME`, or what the password database says when there is none.
+    pub fn home(&self) -> PathBuf {
+        self.directory("HOME").unwrap_or_else(|| self.account_home.clone())
+    }
+}
+
+/// Where this user's Trellis keeps its things.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// Known roots, journal, locks and, without a service manager, logs.
+    pub state: PathBuf,
+    /// What may be deleted at any time.
+    pub cache: PathBuf,
+    /// The optional `config.toml`.
+    pub config: PathBuf,
+    /// Where the log goes when no service manager takes it.
+    pub log: PathBuf,
+    /// Where this program looks for, or offers, the socket.
+    pub socket: PathBuf,
+}
+
+impl Places {
+    /// Applies the rules to what is known about the account.
+    pub fn of(around: &Surroundings) -> Self {
+        let home = around.home();
+        let state = state_directory(around, &home);
+        let (cache, config, log) = match around.system {
+            System::Xdg => (
+                around.directory("XDG_CACHE_HOME").unwrap_or_else(|| home.join(".cache")).join("trellis"),
+                around.directory("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join("trellis"),
+                state.clone(),
+            ),
+            System::MacOs => (home.join("Library/Caches/trellis"), state.clone(), home.join("Library/Logs/trellis")),
+        };
+        let socket = socket_path(around, &state, &cache);
+        Self { log: log.join("daemon.log"), config: config.join("config.toml"), state, cache, socket }
+    }
+
+    /// Held by the daemon for its whole life; it guards journal and index.
+    pub fn daemon_lock(&self) -> PathBuf {
+        self.state.join("daemon.lock")
+    }
+
+    /// Held by a proxy while it starts a daemon.
+    pub fn start_lock(&self) -> PathBuf {
+        self.state.join("start.lock")
+    }
+
+    /// Where the daemon writes its socket's path, for programs that looked elsewhere.
+    pub fn socket_note(&self) -> PathBuf {
+        self.state.join("daemon.socket")
+    }
+
+    /// The last list of tools that was answered for a surface; see [`crate::Surface::key`].
+    pub fn remembered_tools(&self, surface_key: &str) -> PathBuf {
+        self.cache.join("tools").join(format!("{surface_key}.json"))
+    }
+}
+
+fn state_directory(around: &Surroundings, home: &Path) -> PathBuf {
+    match around.system {
+        System::Xdg => around.directory("XDG_STATE_HOME").unwrap_or_else(|| home.join(".local/state")).join("trellis"),
+        System::MacOs => home.join("Library/Application Support/trellis"),
+    }
+}
+
+/// The state directory an account has when nobody sets any variable.
+fn default_state_directory(around: &Surroundings) -> PathBuf {
+    match around.system {
+        System::Xdg => around.account_home.join(".local/state/trellis"),
+        System::MacOs => around.account_home.join("Library/Application Support/trellis"),
+    }
+}
+
+fn socket_path(around: &Surroundings, state: &Path, cache: &Path) -> PathBuf {
+    if let Some(path) = around.directory("TRELLIS_SOCKET") {
+        return path;
+    }
+    let name = socket_name(around, state);
+    if around.system == System::MacOs {
+        return cache.join("run").join(name);
+    }
+    if let Some(runtime) = around.directory("XDG_RUNTIME_DIR") {
+        return runtime.join("trellis").join(name);
+    }
+    if around.has_run_user {
+        return PathBuf::from(format!("/run/user/{}/trellis", around.uid)).join(name);
+    }
+    state.join("run").join(name)
+}
+
+/// Another state directory gets another socket, so that a test or a second profile never reaches
+/// the wrong daemon through a shared runtime directory.
+fn socket_name(around: &Surroundings, state: &Path) -> String {
+    if state == default_state_directory(around) {
+        "daemon.sock".to_owned()
+    } else {
+        format!("daemon-{:08x}.sock", fingerprint(state.as_os_str().as_bytes()) as u32)
+    }
+}
+
+/// A short, stable name for some bytes (FNV-1a). Not for anything that an attacker may choose.
+pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
+    let folded = bytes
+        .iter()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3));
+    folded ^ (folded >> 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn around(variables: &[(&str, &str)]) -> Surroundings {
+        Surroundings {
+            variables: variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
+            account_home: "/home/ada".into(),
+            uid: 1000,
+            has_run_user: false,
+            system: System::Xdg,
+        }
+    }
+
+    fn check(variables: &[(&str, &str)], expected: &str) {
+        assert_eq!(Places::of(&around(variables)).socket, Path::new(expected));
+    }
+
+    #[test]
+    fn the_socket_is_the_first_place_that_applies() {
+        check(&[("TRELLIS_SOCKET", "/x/y.sock"), ("XDG_RUNTIME_DIR", "/run/user/1000")], "/x/y.sock");
+        check(&[("HOME", "/home/ada"), ("XDG_RUNTIME_DIR", "/run/r")], "/run/r/trellis/daemon.sock");
+        check(&[("HOME", "/home/ada")], "/home/ada/.local/state/trellis/run/daemon.sock");
+        check(&[], "/home/ada/.local/state/trellis/run/daemon.sock");
+        check(&[("XDG_RUNTIME_DIR", "")], "/home/ada/.local/state/trellis/run/daemon.sock");
+        check(&[("XDG_RUNTIME_DIR", "relative")], "/home/ada/.local/state/trellis/run/daemon.sock");
+        let mut logged_in = around(&[]);
+        logged_in.has_run_user = true;
+        assert_eq!(Places::of(&logged_in).socket, Path::new("/run/user/1000/trellis/daemon.sock"));
+    }
+
+    #[test]
+    fn another_home_or_state_gets_another_socket_name() {
+        let name = |variables: &[(&str, &str)]| {
+            let socket = Places::of(&around(variables)).socket;
+            socket.file_name().expect("a socket has a name").to_string_lossy().into_owned()
+        };
+        let runtime = ("XDG_RUNTIME_DIR", "/run/r");
+        let other_home = name(&[runtime, ("HOME", "/tmp/test")]);
+        let other_state = name(&[runtime, ("XDG_STATE_HOME", "/srv/state")]);
+        assert!(other_home.starts_with("daemon-") && other_home.len() == "daemon-01234567.sock".len());
+        assert_ne!(other_home, other_state);
+        assert_eq!(name(&[runtime, ("XDG_STATE_HOME", "/home/ada/.local/state")]), "daemon.sock");
+    }
+
+    #[test]
+    fn macos_keeps_to_the_library() {
+        let mut mac = around(&[("HOME", "/home/ada")]);
+        mac.system = System::MacOs;
+        let places = Places::of(&mac);
+        assert_eq!(places.state, Path::new("/home/ada/Library/Application Support/trellis"));
+        assert_eq!(places.socket, Path::new("/home/ada/Library/Caches/trellis/run/daemon.sock"));
+        assert_eq!(places.log, Path::new("/home/ada/Library/Logs/trellis/daemon.log"));
+    }
+}

@@ -1,0 +1,267 @@
+//! The little that both sides read of a JSON-RPC message: its kind, id, method and cancel target.
+//!
+//! Bytes come in; a [`Peek`] or a [`Fault`] with its ready answer goes out. Parameters are looked at
+//! only where a session must be able to repeat or forget something.
+
+use std::borrow::Cow;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+/// Strings longer than this are no ids.
+pub const ID_LIMIT: usize = 1 << 10;
+
+/// JSON-RPC: the text is no JSON.
+pub const PARSE_ERROR: i32 = -32700;
+/// JSON-RPC: the JSON is no message.
+pub const INVALID_REQUEST: i32 = -32600;
+/// JSON-RPC: nobody knows that method.
+pub const METHOD_NOT_FOUND: i32 = -32601;
+/// JSON-RPC: the parameters do not fit the method.
+pub const INVALID_PARAMS: i32 = -32602;
+/// JSON-RPC: the fault is ours.
+pub const INTERNAL_ERROR: i32 = -32603;
+/// JSON-RPC, ours to use: nothing is wrong with the request, but it cannot be served now.
+pub const SERVER_ERROR: i32 = -32000;
+
+/// What a message is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Peek<'a> {
+    /// Wants an answer.
+    Request {
+        /// As the sender wrote it, to be given back byte for byte.
+        id: &'a str,
+        /// What it asks for.
+        method: Cow<'a, str>,
+        /// The raw parameters, if any.
+        params: Option<&'a str>,
+    },
+    /// Wants none.
+    Notification {
+        /// What it tells.
+        method: Cow<'a, str>,
+        /// The raw parameters, if any.
+        params: Option<&'a str>,
+    },
+    /// Answers a request of the other side.
+    Response {
+        /// As the other side wrote it.
+        id: &'a str,
+    },
+}
+
+/// Why some bytes are no message, and what to answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Not JSON, or not UTF-8.
+    NotJson,
+    /// An array.
+    Batch,
+    /// JSON, but not a JSON-RPC message.
+    NotAMessage,
+    /// An id that is neither an integer nor a string of at most [`ID_LIMIT`] bytes.
+    BadId,
+    /// Over the size limit.
+    TooLong,
+}
+
+impl Fault {
+    /// The code of the answer.
+    pub fn code(self) -> i32 {
+        match self {
+            Self::NotJson => PARSE_ERROR,
+            Self::Batch | Self::NotAMessage | Self::BadId | Self::TooLong => INVALID_REQUEST,
+        }
+    }
+
+    /// The sentence of the answer.
+    pub fn sentence(self) -> &'static str {
+        match self {
+            Self::NotJson => "this line is not valid JSON: send one JSON-RPC message per line, in UTF-8",
+            Self::Batch => "batches are not supported: send one JSON-RPC message per line",
+            Self::NotAMessage => {
+                "this is JSON but not a JSON-RPC 2.0 message: it needs `jsonrpc`, and `method` or a result"
+            }
+            Self::BadId => "the id must be an integer or a string of at most 1024 bytes",
+            Self::TooLong => "the message is over the limit of 16 MiB and was not read: send less at once",
+        }
+    }
+
+    /// The whole answer; its id is null, since the message had none that could be trusted.
+    pub fn answer(self) -> Vec<u8> {
+        error_answer("null", self.code(), self.sentence(), None)
+    }
+}
+
+/// An error answer as one line of JSON, without the newline. `id` and `data` are raw JSON.
+pub fn error_answer(id: &str, code: i32, message: &str, data: Option<&str>) -> Vec<u8> {
+    let message = serde_json::Value::from(message);
+    match data {
+        Some(data) => {
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message},"data":{data}}}}}"#)
+        }
+        None => format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message}}}}}"#),
+    }
+    .into_bytes()
+}
+
+/// A result as one line of JSON, without the newline. `id` and `result` are raw JSON.
+pub fn result_answer(id: &str, result: &str) -> Vec<u8> {
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).into_bytes()
+}
+
+#[derive(Deserialize)]
+struct Head<'a> {
+    #[serde(borrow)]
+    jsonrpc: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    method: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    params: Option<&'a RawValue>,
+    #[serde(borrow)]
+    result: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
+}
+
+/// Looks at a message.
+pub fn peek(bytes: &[u8]) -> Result<Peek<'_>, Fault> {
+    let text = str::from_utf8(bytes).map_err(|_| Fault::NotJson)?;
+    let head: Head<'_> = match serde_json::from_str(text) {
+        Ok(head) => head,
+        Err(error) if error.is_data() => return Err(shape_of(text)),
+        Err(_) => return Err(Fault::NotJson),
+    };
+    if head.jsonrpc.as_deref() != Some("2.0") {
+        return Err(Fault::NotAMessage);
+    }
+    let id = head.id.map(RawValue::get).map(checked_id).transpose()?;
+    let params = head.params.map(RawValue::get);
+    match (head.method, id) {
+        (Some(method), Some(id)) => Ok(Peek::Request { id, method, params }),
+        (Some(method), None) if head_has_no_id(text) => Ok(Peek::Notification { method, params }),
+        (Some(_), None) => Err(Fault::BadId),
+        (None, Some(id)) if head.result.is_some() || head.error.is_some() => Ok(Peek::Response { id }),
+        (None, _) => Err(Fault::NotAMessage),
+    }
+}
+
+/// The text has the wrong shape at the top; an array is told apart, and so is text that only begins well.
+fn shape_of(text: &str) -> Fault {
+    match serde_json::from_str::<serde::de::IgnoredAny>(text) {
+        Err(_) => Fault::NotJson,
+        Ok(_) if text.trim_start().starts_with('[') => Fault::Batch,
+        Ok(_) => Fault::NotAMessage,
+    }
+}
+
+/// serde reads `"id": null` as an absent id; a request with one is refused, not taken for a notification.
+fn head_has_no_id(text: &str) -> bool {
+    #[derive(Deserialize)]
+    struct OnlyId {
+        #[serde(default, deserialize_with = "present")]
+        id: bool,
+    }
+    fn present<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<bool, D::Error> {
+        serde::de::IgnoredAny::deserialize(deserializer).map(|_| true)
+    }
+    serde_json::from_str::<OnlyId>(text).is_ok_and(|only| !only.id)
+}
+
+fn checked_id(raw: &str) -> Result<&str, Fault> {
+    let fits = match raw.as_bytes() {
+        [b'"', ..] => raw.len() <= ID_LIMIT + 2 && serde_json::from_str::<String>(raw).is_ok(),
+        _ => raw.parse::<i64>().is_ok(),
+    };
+    if fits { Ok(raw) } else { Err(Fault::BadId) }
+}
+
+/// The request that a `notifications/cancelled` names, as raw JSON.
+pub fn cancel_target(params: Option<&str>) -> Option<String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Target<'a> {
+        #[serde(borrow)]
+        request_id: &'a RawValue,
+    }
+    serde_json::from_str::<Target<'_>>(params?).ok().map(|target| target.request_id.get().to_owned())
+}
+
+/// The `uri` of a subscription.
+pub fn uri_of(params: Option<&str>) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Subscription {
+        uri: String,
+    }
+    serde_json::from_str::<Subscription>(params?).ok().map(|subscription| subscription.uri)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Result<Peek<'_>, Fault>) {
+        assert_eq!(peek(text.as_bytes()), expected, "{text}");
+    }
+
+    #[test]
+    fn requests_notifications_and_responses_are_told_apart() {
+        check(
+            r#"{"jsonrpc":"2.0","id":"a b","method":"ping"}"#,
+            Ok(Peek::Request { id: r#""a b""#, method: "ping".into(), params: None }),
+        );
+        check(
+            r#" {"method":"x","params":{"a":[1]},"id":-5,"jsonrpc":"2.0"} "#,
+            Ok(Peek::Request { id: "-5", method: "x".into(), params: Some(r#"{"a":[1]}"#) }),
+        );
+        check(
+            r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
+            Ok(Peek::Notification { method: "notifications/initialized".into(), params: None }),
+        );
+        check(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#, Ok(Peek::Response { id: "3" }));
+        check(r#"{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":""}}"#, Ok(Peek::Response { id: "3" }));
+    }
+
+    #[test]
+    fn what_is_no_message_has_its_fault() {
+        for text in ["", "{", "nonsense", r#"{"jsonrpc":"2.0","id":1,"method":"x"} trailing"#, "{\"a\":\u{1}}"] {
+            check(text, Err(Fault::NotJson));
+        }
+        assert_eq!(peek(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}"), Err(Fault::NotJson));
+        check("[]", Err(Fault::Batch));
+        check(r#"[{"jsonrpc":"2.0","id":1,"method":"x"}]"#, Err(Fault::Batch));
+        for text in ["1", "null", r#""x""#, "{}", r#"{"id":1,"method":"x"}"#, r#"{"jsonrpc":"2.0","id":1}"#] {
+            check(text, Err(Fault::NotAMessage));
+        }
+        check(r#"{"jsonrpc":"2.0","id":1,"method":7}"#, Err(Fault::NotAMessage));
+        for id in ["null", "1.5", "true", "{}", "[1]", "99999999999999999999"] {
+            check(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x"}}"#), Err(Fault::BadId));
+        }
+        let long = "x".repeat(ID_LIMIT + 1);
+        check(&format!(r#"{{"jsonrpc":"2.0","id":"{long}","method":"x"}}"#), Err(Fault::BadId));
+        check(r#"{"jsonrpc":"2.0","id":"\ud800","method":"x"}"#, Err(Fault::BadId));
+    }
+
+    #[test]
+    fn deep_nesting_is_passed_over_without_recursion() {
+        let deep = "[".repeat(100_000) + &"]".repeat(100_000);
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{deep}}}"#);
+        assert!(matches!(peek(text.as_bytes()), Ok(Peek::Request { id: "1", .. })));
+    }
+
+    #[test]
+    fn targets_are_found() {
+        assert_eq!(cancel_target(Some(r#"{"requestId":"7","reason":"x"}"#)).as_deref(), Some(r#""7""#));
+        assert_eq!(cancel_target(Some("{}")), None);
+        assert_eq!(uri_of(Some(r#"{"uri":"a:b"}"#)).as_deref(), Some("a:b"));
+    }
+
+    #[test]
+    fn answers_are_json() {
+        let answer: serde_json::Value = serde_json::from_slice(&Fault::Batch.answer()).expect("JSON");
+        assert_eq!(answer["error"]["code"], INVALID_REQUEST);
+        assert!(answer["id"].is_null());
+    }
+}

@@ -1,0 +1,108 @@
+//! What a session may see: which families, which single tools, and whether it may write.
+//!
+//! The proxy takes it from its flags and sends it in the greeting; the daemon applies it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::endpoint::fingerprint;
+
+/// The flags of one session. Equal surfaces see equal lists, in equal order.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Surface {
+    /// The families that are on; empty means all of them.
+    pub families: Vec<String>,
+    /// Single tools, by the name they are shown under.
+    pub tools: Vec<ToolChoice>,
+    /// Leaves out, and refuses, every tool that writes a user's files.
+    pub read_only: bool,
+}
+
+/// One word of `--tools`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum ToolChoice {
+    /// `+name`
+    Add(String),
+    /// `-name`
+    Hide(String),
+}
+
+/// A flag that cannot be understood.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum SurfaceError {
+    /// Neither `+name` nor `-name`.
+    #[error("`{0}` in --tools is neither +name nor -name")]
+    BadTool(String),
+    /// A name that no family has, by its form.
+    #[error("`{0}` is not the name of a family: use small letters, as in --only vault")]
+    BadFamily(String),
+}
+
+impl Surface {
+    /// Takes the value of `--families a,b` (or the single one of `--only`).
+    pub fn with_families(mut self, list: &str) -> Result<Self, SurfaceError> {
+        for name in words(list) {
+            if !name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') {
+                return Err(SurfaceError::BadFamily(name.to_owned()));
+            }
+            if !self.families.iter().any(|known| known == name) {
+                self.families.push(name.to_owned());
+            }
+        }
+        Ok(self)
+    }
+
+    /// Takes the value of `--tools +x,-y`.
+    pub fn with_tools(mut self, list: &str) -> Result<Self, SurfaceError> {
+        for word in words(list) {
+            let choice = match word.split_at_checked(1) {
+                Some(("+", name)) if !name.is_empty() => ToolChoice::Add(name.to_owned()),
+                Some(("-", name)) if !name.is_empty() => ToolChoice::Hide(name.to_owned()),
+                _ => return Err(SurfaceError::BadTool(word.to_owned())),
+            };
+            self.tools.push(choice);
+        }
+        Ok(self)
+    }
+
+    /// A name for this surface that fits into a file name and stays the same between builds.
+    pub fn key(&self) -> String {
+        let mut families = self.families.clone();
+        families.sort_unstable();
+        let tools = self.tools.iter().map(|choice| match choice {
+            ToolChoice::Add(name) => format!("+{name}"),
+            ToolChoice::Hide(name) => format!("-{name}"),
+        });
+        let words = format!("{};{};{}", families.join(","), tools.collect::<Vec<_>>().join(","), self.read_only);
+        format!("{:016x}", fingerprint(words.as_bytes()))
+    }
+}
+
+fn words(list: &str) -> impl Iterator<Item = &str> {
+    list.split(',').map(str::trim).filter(|word| !word.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_become_a_surface() {
+        let surface = Surface::default()
+            .with_families("vault, vine,vault")
+            .and_then(|surface| surface.with_tools("+search,-vault_ls"))
+            .expect("good flags");
+        assert_eq!(surface.families, ["vault", "vine"]);
+        assert_eq!(surface.tools, [ToolChoice::Add("search".into()), ToolChoice::Hide("vault_ls".into())]);
+        assert_eq!(Surface::default().with_tools("x"), Err(SurfaceError::BadTool("x".into())));
+        assert_eq!(Surface::default().with_tools("+"), Err(SurfaceError::BadTool("+".into())));
+        assert_eq!(Surface::default().with_families("Vault"), Err(SurfaceError::BadFamily("Vault".into())));
+    }
+
+    #[test]
+    fn the_key_tells_surfaces_apart_and_forgets_the_order_of_families() {
+        let of = |list| Surface::default().with_families(list).expect("good flags");
+        assert_eq!(of("a,b").key(), of("b,a").key());
+        assert_ne!(of("a").key(), of("b").key());
+        assert_ne!(of("a").key(), Surface { read_only: true, ..of("a") }.key());
+    }
+}

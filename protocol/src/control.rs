@@ -17,7 +17,7 @@ pub enum Order {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Report {
     /// To [`Order::Status`].
-    Status(Status),
+    Status(Box<Status>),
     /// To [`Order::Stop`] and [`Order::HandOver`]: accepted, the process with this pid is leaving.
     Leaving {
         /// For display only.

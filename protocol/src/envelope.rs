@@ -138,7 +138,7 @@ pub enum Envelope {
     /// From the command line.
     Order(Order),
     /// To the command line.
-    Report(Box<Report>),
+    Report(Report),
     /// The last envelope of a connection that ends on purpose.
     Bye(Bye),
 }

@@ -95,7 +95,7 @@ impl Fault {
 
 /// An error answer as one line of JSON, without the newline. `id` and `data` are raw JSON.
 pub fn error_answer(id: &str, code: i32, message: &str, data: Option<&str>) -> Vec<u8> {
-    let message = serde_json::Value::from(message);
+    let message = quoted(message);
     match data {
         Some(data) => {
             format!(r#"{{"jsonrpc":"2.0","id":{id},"error":{{"code":{code},"message":{message},"data":{data}}}}}"#)
@@ -108,6 +108,12 @@ pub fn error_answer(id: &str, code: i32, message: &str, data: Option<&str>) -> V
 /// A result as one line of JSON, without the newline. `id` and `result` are raw JSON.
 pub fn result_answer(id: &str, result: &str) -> Vec<u8> {
     format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#).into_bytes()
+}
+
+/// Some text as a JSON string, with its quotes.
+pub fn quoted(text: &str) -> String {
+    // The quick way to a string: a `Value` would bring all of its machinery into the proxy.
+    serde_json::to_string(text).unwrap_or_else(|_| r#""""#.to_owned())
 }
 
 #[derive(Deserialize)]
@@ -178,24 +184,47 @@ fn checked_id(raw: &str) -> Result<&str, Fault> {
     if fits { Ok(raw) } else { Err(Fault::BadId) }
 }
 
+/// Whether an answer says that its request failed.
+pub fn is_error(answer: &[u8]) -> bool {
+    let head = str::from_utf8(answer).ok().and_then(|text| serde_json::from_str::<Head<'_>>(text).ok());
+    head.is_some_and(|head| head.error.is_some())
+}
+
+/// The few parameters that are ever looked at; one type for all, so that there is one parser.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+struct Params<'a> {
+    #[serde(borrow)]
+    request_id: Option<&'a RawValue>,
+    #[serde(borrow)]
+    uri: Option<&'a RawValue>,
+    #[serde(borrow)]
+    protocol_version: Option<&'a RawValue>,
+}
+
+impl<'a> Params<'a> {
+    fn of(params: Option<&'a str>) -> Self {
+        params.and_then(|params| serde_json::from_str(params).ok()).unwrap_or_default()
+    }
+}
+
+fn text(raw: Option<&RawValue>) -> Option<String> {
+    serde_json::from_str(raw?.get()).ok()
+}
+
 /// The request that a `notifications/cancelled` names, as raw JSON.
 pub fn cancel_target(params: Option<&str>) -> Option<String> {
-    #[derive(Deserialize)]
-    #[serde(rename_all = "camelCase")]
-    struct Target<'a> {
-        #[serde(borrow)]
-        request_id: &'a RawValue,
-    }
-    serde_json::from_str::<Target<'_>>(params?).ok().map(|target| target.request_id.get().to_owned())
+    Params::of(params).request_id.map(|id| id.get().to_owned())
 }
 
 /// The `uri` of a subscription.
 pub fn uri_of(params: Option<&str>) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Subscription {
-        uri: String,
-    }
-    serde_json::from_str::<Subscription>(params?).ok().map(|subscription| subscription.uri)
+    text(Params::of(params).uri)
+}
+
+/// The revision that an `initialize` asks for.
+pub fn asked_version(params: Option<&str>) -> Option<String> {
+    text(Params::of(params).protocol_version)
 }
 
 #[cfg(test)]
@@ -256,6 +285,9 @@ mod tests {
         assert_eq!(cancel_target(Some(r#"{"requestId":"7","reason":"x"}"#)).as_deref(), Some(r#""7""#));
         assert_eq!(cancel_target(Some("{}")), None);
         assert_eq!(uri_of(Some(r#"{"uri":"a:b"}"#)).as_deref(), Some("a:b"));
+        assert_eq!(uri_of(Some(r#"{"uri":7}"#)), None);
+        assert_eq!(asked_version(Some(r#"{"protocolVersion":"2025-06-18","x":[]}"#)).as_deref(), Some("2025-06-18"));
+        assert_eq!((asked_version(Some("[1]")), asked_version(None)), (None, None));
     }
 
     #[test]
@@ -263,5 +295,8 @@ mod tests {
         let answer: serde_json::Value = serde_json::from_slice(&Fault::Batch.answer()).expect("JSON");
         assert_eq!(answer["error"]["code"], INVALID_REQUEST);
         assert!(answer["id"].is_null());
+        assert!(is_error(&Fault::Batch.answer()));
+        assert!(!is_error(&result_answer("1", "{}")) && !is_error(b"nonsense"));
+        assert_eq!(quoted("a\"\n"), r#""a\"\n""#);
     }
 }

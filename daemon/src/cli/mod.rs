@@ -1,0 +1,89 @@
+//! The command line: arguments in, exit status out.
+
+/// `trellisd run`: the daemon itself.
+pub mod serve;
+
+/// `up`, `stop` and `status`: what is asked of a daemon that runs.
+pub mod control;
+
+/// Where log lines go.
+pub mod log;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use trellis_protocol::Failure;
+
+use crate::families::Registered;
+use crate::present;
+
+/// Keeps the memory and tasks of your AI tools hot, in plain files on your own machine.
+///
+/// AI hosts start `trellis-mcp`, which starts this daemon when it is needed. You rarely need to call it
+/// yourself.
+#[derive(Debug, Parser)]
+#[command(name = "trellisd", version, propagate_version = true, after_help = PLACES)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const PLACES: &str = "\
+Places (Linux; macOS uses ~/Library):
+  config  $XDG_CONFIG_HOME/trellis/config.toml   every setting has a default
+  state   $XDG_STATE_HOME/trellis/               lock, log
+  cache   $XDG_CACHE_HOME/trellis/               delete it at any time
+  socket  $TRELLIS_SOCKET, else $XDG_RUNTIME_DIR/trellis/daemon.sock, else below the state directory
+
+Exit status: 0 done, 1 a fault of ours, 2 wrong arguments, 7 no daemon to be had.";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start the daemon in the background, wait until it has caught up, and say how to connect a host
+    Up,
+    /// Let the daemon finish what it is doing and leave
+    Stop,
+    /// Show what the daemon is doing
+    Status {
+        /// As JSON, for programs
+        #[arg(long)]
+        json: bool,
+        /// Show every setting and where its value comes from
+        #[arg(long)]
+        settings: bool,
+    },
+    /// Be the daemon, in the foreground; for service managers
+    Run {
+        /// Detach, log to a file, leave when nobody needs us; for those who start a daemon when they need one
+        #[arg(long, hide = true)]
+        on_demand: bool,
+    },
+    /// Be the proxy that an AI host starts, like `trellis-mcp`
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Mcp {
+        /// See `trellisd mcp --help`
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+}
+
+/// Runs the program with these families.
+pub fn main(families: Vec<Registered>) -> ExitCode {
+    let outcome = match Arguments::parse().command {
+        Command::Up => control::up(),
+        Command::Stop => control::stop(),
+        Command::Status { json, settings } => control::status(json, settings),
+        Command::Run { on_demand } => serve::run(families, on_demand),
+        Command::Mcp { arguments } => return trellis_proxy::run("trellisd mcp", arguments.into_iter()),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => fail(&failure),
+    }
+}
+
+fn fail(failure: &Failure) -> ExitCode {
+    anstream::eprintln!("{}", present::text::failure(failure));
+    ExitCode::from(failure.kind.exit_status())
+}

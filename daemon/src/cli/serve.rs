@@ -1,0 +1,132 @@
+//! `trellisd run`: lock → socket → ready → serve → leave.
+
+use std::io::Write as _;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::Instant;
+
+use rustix::process::{Resource, Rlimit};
+use tokio::signal::unix::{SignalKind, signal};
+use trellis_protocol::endpoint::Places;
+use trellis_protocol::{Failure, Kind};
+use trellis_proxy::surroundings;
+
+use super::log;
+use crate::config::Settings;
+use crate::disk::own;
+use crate::engine::event::Why;
+use crate::engine::{Engine, Event, Life, StartedBy};
+use crate::families::Registered;
+use crate::socket::{self, listen};
+use crate::tools::Registry;
+
+/// Threads that serve sockets; work that waits has a pool of its own.
+const SERVING_THREADS: usize = 2;
+
+/// Is the daemon until it is time to leave.
+pub fn run(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
+    let outcome = live(families, on_demand);
+    if let Err(failure) = &outcome
+        && on_demand
+    {
+        // Whoever started us reads this line and passes it on.
+        let line = crate::present::sentence(failure).replace('\n', " ");
+        let _ = writeln!(std::io::stdout(), "failed {line}");
+    }
+    outcome
+}
+
+fn live(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
+    if on_demand {
+        // Out of the terminal's and the host's process group: their signals are not meant for us.
+        let _ = rustix::process::setsid();
+    }
+    let around = surroundings::gather();
+    let places = Places::of(&around);
+    let (settings, warnings) = Settings::read(own::read(&places.config).as_deref(), &around.variables);
+    log::begin(&settings.log_level.value, on_demand.then_some(places.log.as_path()));
+    raise_descriptor_limit();
+
+    let Some(lock) = listen::Lock::take(&places.daemon_lock())? else {
+        if !on_demand {
+            anstream::eprintln!("another daemon of yours is running already: see `trellisd status`");
+        }
+        return Ok(());
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(SERVING_THREADS)
+        .max_blocking_threads(std::thread::available_parallelism().map_or(2, usize::from) + 4)
+        .thread_name("serve")
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::new("unavailable", Kind::Unavailable, format!("cannot start threads: {error}")))?;
+    runtime.block_on(async {
+        let inherited = inherited_socket();
+        let started_by = match (&inherited, on_demand) {
+            (Some(_), _) => StartedBy::Service,
+            (None, true) => StartedBy::Demand,
+            (None, false) if std::env::var_os("NOTIFY_SOCKET").is_some() => StartedBy::Service,
+            (None, false) => StartedBy::Hand,
+        };
+        let listener = socket::Listener::open(&places, lock, inherited)?;
+        let socket = listener.path.display().to_string();
+        let life = Life { since: Instant::now(), socket: socket.clone(), places: places.clone(), started_by };
+        let engine = Engine::start(Registry::new(families), settings, life, warnings);
+        leave_on_signals(&engine)?;
+        say_ready(&socket, on_demand);
+        tracing::info!(build = env!("CARGO_PKG_VERSION"), pid = std::process::id(), "ready");
+        socket::serve(engine, listener).await;
+        let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
+        tracing::info!("left");
+        Ok(())
+    })
+}
+
+/// The socket that systemd opened for us.
+fn inherited_socket() -> Option<OwnedFd> {
+    let mut inherited = listenfd::ListenFd::from_env();
+    inherited.take_unix_listener(0).ok().flatten().map(OwnedFd::from)
+}
+
+/// The ready word goes to whoever waits for it: the starter's pipe, the service manager, or a person.
+fn say_ready(socket: &str, on_demand: bool) {
+    let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
+    if on_demand {
+        let mut stdout = std::io::stdout();
+        let _ = writeln!(stdout, "ready {socket}").and_then(|()| stdout.flush());
+        // The starter must not wait for an end that comes only with ours.
+        if let Ok(null) = std::fs::OpenOptions::new().write(true).open("/dev/null") {
+            let _ = rustix::stdio::dup2_stdout(null);
+        }
+    } else if std::env::var_os("NOTIFY_SOCKET").is_none() {
+        anstream::eprintln!("trellisd is ready at {socket}; Ctrl-C ends it");
+    }
+}
+
+/// The first signal lets us finish; the second ends us at once, which is safe for every file.
+fn leave_on_signals(engine: &Arc<Engine>) -> Result<(), Failure> {
+    let cannot = |error| Failure::internal(format!("cannot listen for signals: {error}"));
+    let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
+    let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
+    let engine = Arc::clone(engine);
+    tokio::spawn(async move {
+        for leaving in [false, true] {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if leaving {
+                std::process::exit(0);
+            }
+            engine.post(Event::Leave(Why::Signal));
+        }
+    });
+    Ok(())
+}
+
+/// Many sessions and roots need many descriptors; the hard limit is ours to use.
+fn raise_descriptor_limit() {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    let _ = rustix::process::setrlimit(Resource::Nofile, raised);
+}

@@ -1,0 +1,28 @@
+//! Time as an argument: what a call may know about when it happens.
+//!
+//! The clock is read once per call, at the edge; everything behind it takes a [`Now`].
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// One moment, as the session's person would read it off the wall.
+#[derive(Debug, Clone)]
+pub struct Now {
+    /// The moment.
+    pub at: Timestamp,
+    /// Where the session is; dates in names of new files are its own.
+    pub zone: TimeZone,
+}
+
+impl Now {
+    /// Reads the clock.
+    #[expect(clippy::disallowed_methods, reason = "the one place where the clock is read")]
+    pub fn read(zone: &TimeZone) -> Self {
+        Self { at: Timestamp::now(), zone: zone.clone() }
+    }
+}
+
+/// The zone with this IANA name; an unknown or empty name is the daemon's own zone.
+pub fn zone_named(name: &str) -> TimeZone {
+    TimeZone::get(name).unwrap_or_else(|_| TimeZone::system())
+}

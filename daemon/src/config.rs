@@ -1,0 +1,191 @@
+//! Settings, each knowing where its value came from: default < config file < environment < flag.
+//!
+//! The text of the configuration file and the variables come in; settings and warnings go out. A
+//! value that makes no sense is left at what it was before, with a warning that names it.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::path::PathBuf;
+
+use trellis_protocol::control::SettingStatus;
+
+/// Where a value came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Nobody set it.
+    Default,
+    /// `config.toml`.
+    ConfigFile,
+    /// A variable.
+    Environment,
+    /// A flag of the command line.
+    Flag,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Default => "default",
+            Self::ConfigFile => "config file",
+            Self::Environment => "environment",
+            Self::Flag => "flag",
+        })
+    }
+}
+
+/// A value and where it came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting<T> {
+    /// The value.
+    pub value: T,
+    /// Where it came from.
+    pub source: Source,
+}
+
+impl<T> Setting<T> {
+    fn default(value: T) -> Self {
+        Self { value, source: Source::Default }
+    }
+
+    /// Replaces the value; the later source wins.
+    pub fn set(&mut self, value: T, source: Source) {
+        *self = Self { value, source };
+    }
+}
+
+/// Everything that can be set for the daemon as a whole. What belongs to a session comes with its greeting.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Settings {
+    /// `idle_seconds`: a daemon started on demand leaves after so long without clients.
+    pub idle_seconds: Setting<u64>,
+    /// `log_level`: error, warn, info, debug or trace.
+    pub log_level: Setting<String>,
+    /// `roots`: projects that are known without any session in them.
+    pub roots: Setting<Vec<PathBuf>>,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            idle_seconds: Setting::default(30 * 60),
+            log_level: Setting::default("info".to_owned()),
+            roots: Setting::default(Vec::new()),
+        }
+    }
+}
+
+const LOG_LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
+
+impl Settings {
+    /// Reads the file's text, if there is a file, and the variables.
+    pub fn read(file: Option<&str>, variables: &BTreeMap<OsString, OsString>) -> (Self, Vec<String>) {
+        let mut settings = Self::default();
+        let mut warnings = Vec::new();
+        if let Some(text) = file {
+            settings.take_file(text, &mut warnings);
+        }
+        settings.take_variables(variables, &mut warnings);
+        (settings, warnings)
+    }
+
+    fn take_file(&mut self, text: &str, warnings: &mut Vec<String>) {
+        let table = match text.parse::<toml::Table>() {
+            Ok(table) => table,
+            Err(error) => {
+                warnings.push(format!("config.toml is not read: {}", error.message()));
+                return;
+            }
+        };
+        for (name, value) in &table {
+            let taken = match name.as_str() {
+                "idle_seconds" => value
+                    .as_integer()
+                    .and_then(|seconds| u64::try_from(seconds).ok())
+                    .map(|seconds| self.idle_seconds.set(seconds, Source::ConfigFile)),
+                "log_level" => {
+                    value.as_str().and_then(log_level).map(|level| self.log_level.set(level, Source::ConfigFile))
+                }
+                "roots" => paths(value).map(|roots| self.roots.set(roots, Source::ConfigFile)),
+                _ => {
+                    warnings.push(format!("config.toml: there is no setting `{name}`"));
+                    continue;
+                }
+            };
+            if taken.is_none() {
+                warnings.push(format!("config.toml: `{name}` cannot have that value and is left as it was"));
+            }
+        }
+    }
+
+    fn take_variables(&mut self, variables: &BTreeMap<OsString, OsString>, warnings: &mut Vec<String>) {
+        let variable = |name: &str| variables.get(&OsString::from(name)).map(|value| value.to_string_lossy());
+        if let Some(text) = variable("TRELLIS_IDLE_SECONDS") {
+            match text.trim().parse() {
+                Ok(seconds) => self.idle_seconds.set(seconds, Source::Environment),
+                Err(_) => warnings.push(format!("TRELLIS_IDLE_SECONDS cannot be `{text}` and is ignored")),
+            }
+        }
+        if let Some(text) = variable("TRELLIS_LOG_LEVEL").or_else(|| variable("LOG_LEVEL")) {
+            match log_level(&text) {
+                Some(level) => self.log_level.set(level, Source::Environment),
+                None => warnings.push(format!("the log level cannot be `{text}` and is ignored")),
+            }
+        }
+    }
+
+    /// For `trellisd status --settings`.
+    pub fn report(&self) -> Vec<SettingStatus> {
+        fn row(name: &str, value: String, source: Source) -> SettingStatus {
+            SettingStatus { name: name.to_owned(), value, source: source.to_string() }
+        }
+        let roots: Vec<String> = self.roots.value.iter().map(|path| path.display().to_string()).collect();
+        vec![
+            row("idle_seconds", self.idle_seconds.value.to_string(), self.idle_seconds.source),
+            row("log_level", self.log_level.value.clone(), self.log_level.source),
+            row("roots", roots.join(", "), self.roots.source),
+        ]
+    }
+}
+
+fn log_level(text: &str) -> Option<String> {
+    let level = text.trim().to_ascii_lowercase();
+    // The word of one of the servers we stand in for.
+    let level = if level == "warning" { "warn".to_owned() } else { level };
+    LOG_LEVELS.contains(&level.as_str()).then_some(level)
+}
+
+fn paths(value: &toml::Value) -> Option<Vec<PathBuf>> {
+    let paths: Option<Vec<PathBuf>> = value.as_array()?.iter().map(|item| item.as_str().map(PathBuf::from)).collect();
+    paths.filter(|paths| paths.iter().all(|path| path.is_absolute()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(pairs: &[(&str, &str)]) -> BTreeMap<OsString, OsString> {
+        pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
+    }
+
+    #[test]
+    fn the_later_source_wins_and_is_remembered() {
+        let file = "idle_seconds = 60\nroots = [\"/srv/a\"]\n";
+        let (settings, warnings) = Settings::read(Some(file), &variables(&[("TRELLIS_IDLE_SECONDS", "5")]));
+        assert_eq!(settings.idle_seconds, Setting { value: 5, source: Source::Environment });
+        assert_eq!(settings.roots, Setting { value: vec!["/srv/a".into()], source: Source::ConfigFile });
+        assert_eq!(settings.log_level.source, Source::Default);
+        assert!(warnings.is_empty());
+    }
+
+    #[test]
+    fn nonsense_is_named_and_left_out() {
+        let file = "idle_seconds = -1\nnew_thing = 1\nroots = [\"relative\"]\n";
+        let (settings, warnings) = Settings::read(Some(file), &variables(&[("LOG_LEVEL", "loud")]));
+        assert_eq!(settings, Settings::default());
+        assert_eq!(warnings.len(), 4, "{warnings:?}");
+        let (settings, warnings) = Settings::read(Some("= ="), &variables(&[("LOG_LEVEL", "WARNING")]));
+        assert_eq!(settings.log_level.value, "warn");
+        assert_eq!(warnings.len(), 1);
+    }
+}

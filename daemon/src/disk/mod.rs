@@ -1,0 +1,51 @@
+//! The only door to the user's files.
+//!
+//! Paths come in relative to a root that was opened as a directory; what is there goes out. Nothing
+//! is ever reached by a path that was checked first and opened later.
+
+/// A path proven to stay below its root.
+pub mod path;
+
+/// Opening below a directory, with no way out of it.
+mod confine;
+
+/// A root, opened as a directory; files and listings below it.
+pub mod root;
+
+/// The roots that are open.
+pub mod roots;
+
+/// The same name in another Unicode form.
+mod spelling;
+
+/// Which project a directory belongs to.
+pub mod project;
+
+/// Carries out what a tool needs to look at.
+pub mod look;
+
+/// How far a long look has come, and whether it is still wanted.
+pub mod reporter;
+
+/// Our own small files in the state and cache directories.
+pub mod own;
+
+pub use path::RelativePath;
+pub use reporter::Reporter;
+pub use root::{Identity, OpenFile, Root};
+pub use roots::Roots;
+
+use crate::tools::Session;
+
+/// What looking takes: the opened roots, and the session on whose behalf we look.
+#[derive(Debug)]
+pub struct Eyes<'a> {
+    /// Roots that are open already.
+    pub roots: &'a Roots,
+    /// Projects that sessions or the configuration made known.
+    pub projects: &'a project::Known,
+    /// On whose behalf.
+    pub session: &'a Session,
+    /// To whom a long look tells how far it has come.
+    pub reporter: &'a Reporter,
+}

@@ -1,0 +1,61 @@
+//! Our own small files in the state and cache directories: locks, notes, remembered lists.
+//!
+//! Written beside and renamed, so that a reader sees the old or the new text; 0600 in directories of
+//! 0700. Never used for a user's files.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::Path;
+
+/// Makes a directory of ours, and those above it that are missing.
+pub fn make_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
+}
+
+/// Opens a file that lives as long as its directory: a lock, a log.
+pub fn open_lasting(path: &Path) -> io::Result<File> {
+    if let Some(parent) = path.parent() {
+        make_directory(parent)?;
+    }
+    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+}
+
+/// Puts a text in place of whatever was there.
+#[expect(clippy::disallowed_methods, reason = "the one place where our own files are written")]
+pub fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
+    let parent = path.parent().ok_or_else(|| io::Error::other("a file of ours has a directory"))?;
+    make_directory(parent)?;
+    let beside = path.with_extension(format!("{}.new", std::process::id()));
+    let written = (|| {
+        let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&beside)?;
+        file.write_all(text)?;
+        fs::rename(&beside, path)
+    })();
+    if written.is_err() {
+        let _ = fs::remove_file(&beside);
+    }
+    written
+}
+
+/// The same, unless the text is there already.
+pub fn replace_if_different(path: &Path, text: &[u8]) -> io::Result<()> {
+    if fs::read(path).is_ok_and(|there| there == text) { Ok(()) } else { replace(path, text) }
+}
+
+/// The text of a small file of ours; `None` if there is none.
+pub fn read(path: &Path) -> Option<String> {
+    fs::read_to_string(path).ok()
+}
+
+/// Removes a file of ours; that it is gone already is no error.
+#[expect(clippy::disallowed_methods, reason = "the one place where our own files are removed")]
+pub fn remove(path: &Path) {
+    let _ = fs::remove_file(path);
+}
+
+/// Moves a file of ours to another name of ours.
+#[expect(clippy::disallowed_methods, reason = "the one place where our own files are renamed")]
+pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
+    fs::rename(from, to)
+}

@@ -1,0 +1,140 @@
+//! A path proven to stay below its root: relative, no `..`, no NUL, no empty part.
+
+use std::fmt;
+use std::path::Path;
+
+/// A relative path whose parts are all plain names. It cannot say where a link leads: that is for
+/// the opening to refuse.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RelativePath(String);
+
+/// Why a text is not such a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PathError {
+    /// Nothing is left of it.
+    #[error("the path is empty")]
+    Empty,
+    /// It begins at the root of the file system, or at a drive.
+    #[error("the path must be relative")]
+    Absolute,
+    /// It goes up.
+    #[error("the path must not contain `..`")]
+    Parent,
+    /// It holds a NUL.
+    #[error("the path must not contain a NUL character")]
+    Nul,
+    /// It is over the limit.
+    #[error("the path is longer than {0} bytes")]
+    TooLong(usize),
+}
+
+impl RelativePath {
+    /// Longer paths are refused.
+    pub const LIMIT: usize = 1024;
+
+    /// Takes `./a//b.md` or `a\b.md` for `a/b.md`; refuses what could lead anywhere else.
+    pub fn parse(text: &str) -> Result<Self, PathError> {
+        let text = text.trim();
+        if text.len() > Self::LIMIT {
+            return Err(PathError::TooLong(Self::LIMIT));
+        }
+        if text.contains('\0') {
+            return Err(PathError::Nul);
+        }
+        let text = text.replace('\\', "/");
+        let drive = text.as_bytes().get(..2).is_some_and(|head| head[0].is_ascii_alphabetic() && head[1] == b':');
+        if text.starts_with('/') || drive {
+            return Err(PathError::Absolute);
+        }
+        let parts: Vec<&str> = text.split('/').filter(|part| !part.is_empty() && *part != ".").collect();
+        if parts.contains(&"..") {
+            return Err(PathError::Parent);
+        }
+        if parts.is_empty() {
+            return Err(PathError::Empty);
+        }
+        Ok(Self(parts.join("/")))
+    }
+
+    /// The entry with this name; none if the name is no plain one or the path becomes too long.
+    pub fn join(&self, name: &str) -> Option<Self> {
+        let plain = !matches!(name, "" | "." | "..") && !name.contains(['/', '\0']);
+        (plain && self.0.len() + 1 + name.len() <= Self::LIMIT).then(|| Self(format!("{}/{name}", self.0)))
+    }
+
+    /// Joined with `/`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// For the system.
+    pub fn as_path(&self) -> &Path {
+        Path::new(&self.0)
+    }
+
+    /// The names on the way, the last one included.
+    pub fn parts(&self) -> impl Iterator<Item = &str> {
+        self.0.split('/')
+    }
+
+    /// The directories on the way, and the last name.
+    pub fn way_and_name(&self) -> (impl Iterator<Item = &str>, &str) {
+        let (way, name) = match self.0.rsplit_once('/') {
+            Some((way, name)) => (Some(way), name),
+            None => (None, self.0.as_str()),
+        };
+        (way.into_iter().flat_map(|way| way.split('/')), name)
+    }
+}
+
+impl fmt::Display for RelativePath {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: Result<&str, PathError>) {
+        assert_eq!(
+            RelativePath::parse(text).as_ref().map(RelativePath::as_str),
+            expected.as_ref().copied(),
+            "{text:?}"
+        );
+    }
+
+    #[test]
+    fn paths_are_normalised_or_refused() {
+        check("./a//b.md", Ok("a/b.md"));
+        check("  a\\b.md ", Ok("a/b.md"));
+        check("メモ/あ.md", Ok("メモ/あ.md"));
+        check("a/..b", Ok("a/..b"));
+        for (text, error) in [
+            ("", PathError::Empty),
+            (" \t", PathError::Empty),
+            ("./.", PathError::Empty),
+            ("/etc/passwd", PathError::Absolute),
+            ("\\\\server\\x", PathError::Absolute),
+            ("c:/x", PathError::Absolute),
+            ("C:x", PathError::Absolute),
+            ("../x", PathError::Parent),
+            ("a/../b", PathError::Parent),
+            ("a\\..\\b", PathError::Parent),
+            ("a\0b", PathError::Nul),
+        ] {
+            check(text, Err(error));
+        }
+        check(&"x".repeat(1025), Err(PathError::TooLong(1024)));
+    }
+
+    #[test]
+    fn a_path_is_a_way_and_a_name() {
+        for (text, way, name) in [("a", vec![], "a"), ("a/b/c.md", vec!["a", "b"], "c.md")] {
+            let path = RelativePath::parse(text).expect("a path");
+            let (parts, last) = path.way_and_name();
+            assert_eq!((parts.collect::<Vec<_>>(), last), (way, name));
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Which project a call is about.
+//!
+//! An argument, the session's directory or its roots come in, the canonical directory of a project
+//! goes out. Only projects that a session or the configuration made known can be named; the daemon's
+//! own directory never counts.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use parking_lot::RwLock;
+
+use super::Eyes;
+use crate::families::need::{Unseen, WhichProject};
+use crate::tools::Session;
+
+/// What a project has, once something was kept in it.
+const MARK: &str = ".todo";
+
+/// What the root of a checkout has. In a worktree or submodule of git it is a file.
+const CHECKOUTS: [&str; 5] = [".git", ".hg", ".jj", ".svn", ".bzr"];
+
+/// The known projects, as canonical paths. Never `/` or a home.
+#[derive(Debug)]
+pub struct Known {
+    projects: RwLock<BTreeSet<PathBuf>>,
+    home: Option<PathBuf>,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self::outside(std::env::home_dir())
+    }
+}
+
+impl Known {
+    /// None yet. The home says nothing about what a session works on, whatever it holds.
+    pub fn outside(home: Option<PathBuf>) -> Self {
+        Self { projects: RwLock::default(), home: home.and_then(|home| canonical(&home)) }
+    }
+
+    /// Makes the project of a directory known.
+    pub fn learn(&self, directory: &Path) {
+        let Some(directory) = canonical(directory) else { return };
+        let project = self.project_of(&directory);
+        if !self.says_nothing(&project) {
+            self.projects.write().insert(project);
+        }
+    }
+
+    fn says_nothing(&self, directory: &Path) -> bool {
+        directory.parent().is_none() || self.home.as_deref() == Some(directory)
+    }
+
+    /// The nearest directory upward that has a mark, no further than the root of the checkout; else
+    /// that root; else the start. A home under version control is no project of all that lies in it.
+    fn project_of(&self, start: &Path) -> PathBuf {
+        let upward = || start.ancestors().take_while(|above| *above == start || !self.says_nothing(above));
+        let Some(checkout) = upward().position(is_checkout) else { return start.to_owned() };
+        let marked = upward().take(checkout + 1).find(|above| is_marked(above));
+        marked.or_else(|| upward().nth(checkout)).unwrap_or(start).to_owned()
+    }
+
+    /// The launcher's word. Having been started at home or in `/` is none.
+    fn launched_in(&self, session: &Session) -> Option<PathBuf> {
+        let told = session.path("TODO_PROJECT_ROOT").filter(|path| path.is_absolute()).and_then(canonical);
+        let started = || session.directory.as_deref().and_then(canonical).filter(|path| !self.says_nothing(path));
+        told.or_else(started)
+    }
+
+    /// Whether the session may name this canonical directory. Whole components are compared.
+    fn is_reached(&self, directory: &Path, session: &Session) -> bool {
+        let own = self.launched_in(session).map(|start| self.project_of(&start));
+        let roots = session.roots();
+        own.into_iter().chain(roots.iter().filter_map(|root| canonical(root))).any(|known| directory.starts_with(known))
+            || directory.ancestors().any(|above| self.projects.read().contains(above))
+    }
+}
+
+impl WhichProject {
+    /// The project.
+    pub fn project(&self, eyes: &Eyes<'_>) -> Result<PathBuf, Unseen> {
+        Ok(eyes.projects.project_of(&self.start(eyes)?))
+    }
+
+    /// The tree with this name: of the directory that was named if it has one, else of its project.
+    pub fn tree(&self, below: &Path, eyes: &Eyes<'_>) -> Result<PathBuf, Unseen> {
+        let start = self.start(eyes)?;
+        let near = start.join(below);
+        Ok(if near.is_dir() { near } else { eyes.projects.project_of(&start).join(below) })
+    }
+
+    /// The canonical directory from which the project is looked for.
+    fn start(&self, eyes: &Eyes<'_>) -> Result<PathBuf, Unseen> {
+        match self {
+            // What is not there gets the same answer as what may not be seen.
+            Self::Named(path) => Some(path)
+                .filter(|path| path.is_absolute())
+                .and_then(|path| canonical(path))
+                .filter(|directory| eyes.projects.is_reached(directory, eyes.session))
+                .ok_or_else(|| Unseen::ForeignProject(path.clone())),
+            Self::Session => {
+                eyes.projects.launched_in(eyes.session).or_else(|| among_roots(eyes.session)).ok_or(Unseen::NoProject)
+            }
+        }
+    }
+}
+
+/// The only root, else the first that is marked, else the first.
+fn among_roots(session: &Session) -> Option<PathBuf> {
+    let roots: Vec<PathBuf> = session.roots().iter().filter_map(|root| canonical(root)).collect();
+    roots.iter().find(|root| is_marked(root)).or_else(|| roots.first()).cloned()
+}
+
+/// A directory's own path; none if it is no directory.
+#[expect(clippy::disallowed_methods, reason = "a project is a name to compare; its files are opened below a handle")]
+fn canonical(directory: &Path) -> Option<PathBuf> {
+    fs::canonicalize(directory).ok().filter(|path| path.is_dir())
+}
+
+/// A link counts as well: who keeps his files there has to refuse it, not to overlook it.
+fn is_marked(directory: &Path) -> bool {
+    fs::symlink_metadata(directory.join(MARK)).is_ok_and(|mark| !mark.is_file())
+}
+
+fn is_checkout(directory: &Path) -> bool {
+    CHECKOUTS.iter().any(|name| {
+        let found = fs::metadata(directory.join(name));
+        found.is_ok_and(|found| found.is_dir() || (*name == ".git" && found.is_file()))
+    })
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make the files that are looked at")]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::disk::{Reporter, Roots};
+
+    /// Directories by their names; a name that ends in `!` is a file.
+    fn home(names: &[&str]) -> (TempDir, PathBuf) {
+        let directory = TempDir::new().expect("a temporary directory");
+        let home = fs::canonicalize(directory.path()).expect("its own path");
+        for name in names {
+            match name.strip_suffix('!') {
+                Some(file) => fs::write(home.join(file), "gitdir: elsewhere").expect("a file"),
+                None => fs::create_dir_all(home.join(name)).expect("a directory"),
+            }
+        }
+        (directory, home)
+    }
+
+    #[derive(Default)]
+    struct Said<'a> {
+        named: Option<&'a str>,
+        variable: Option<&'a str>,
+        directory: Option<&'a str>,
+        roots: &'a [&'a str],
+        learnt: &'a [&'a str],
+    }
+
+    const TREE: [&str; 12] = [
+        "repo/.git",
+        "repo/a/b",
+        "repo/marked/.todo",
+        "repo/marked/deep",
+        "repo-evil",
+        "worktree",
+        "worktree/.git!",
+        "worktree/sub",
+        "plain/.todo",
+        "plain/sub",
+        "hg/.hg",
+        "hg/sub",
+    ];
+
+    fn check(said: Said<'_>, expected: Result<&str, Unseen>) {
+        let (_directory, home) = home(&TREE);
+        let at = |name: &&str| if name.starts_with('/') { PathBuf::from(name) } else { home.join(name) };
+        let session = Session {
+            directory: said.directory.as_ref().map(at),
+            environment: said
+                .variable
+                .iter()
+                .map(|name| ("TODO_PROJECT_ROOT".to_owned(), at(name).display().to_string()))
+                .collect(),
+            ..Session::default()
+        };
+        session.set_roots(said.roots.iter().map(at).collect());
+        let projects = Known::outside(None);
+        said.learnt.iter().for_each(|name| projects.learn(&at(name)));
+        let eyes =
+            Eyes { roots: &Roots::default(), projects: &projects, session: &session, reporter: &Reporter::default() };
+        let which = said.named.as_ref().map_or(WhichProject::Session, |name| WhichProject::Named(at(name)));
+        let expected = expected.map(|name| home.join(name)).map_err(|unseen| match unseen {
+            Unseen::ForeignProject(path) => Unseen::ForeignProject(home.join(path)),
+            other => other,
+        });
+        assert_eq!(which.project(&eyes), expected);
+    }
+
+    fn foreign(name: &str) -> Result<&'static str, Unseen> {
+        Err(Unseen::ForeignProject(PathBuf::from(name)))
+    }
+
+    #[test]
+    fn a_project_is_looked_for_upward_to_the_root_of_the_checkout() {
+        for (directory, expected) in [
+            ("repo", "repo"),
+            ("repo/a/b", "repo"),
+            ("repo/marked", "repo/marked"),
+            ("repo/marked/deep", "repo/marked"),
+            ("worktree/sub", "worktree"),
+            ("hg/sub", "hg"),
+            ("plain", "plain"),
+            ("plain/sub", "plain/sub"),
+            ("repo-evil", "repo-evil"),
+        ] {
+            check(Said { directory: Some(directory), ..Said::default() }, Ok(expected));
+        }
+    }
+
+    #[test]
+    fn the_launcher_comes_before_the_roots() {
+        let directory = Some("repo/a");
+        check(Said { directory, variable: Some("plain"), roots: &["hg"], ..Said::default() }, Ok("plain"));
+        check(Said { directory, variable: Some("gone"), ..Said::default() }, Ok("repo"));
+        check(Said { directory, roots: &["hg"], ..Said::default() }, Ok("repo"));
+        check(Said { directory: Some("gone"), roots: &["hg/sub"], ..Said::default() }, Ok("hg"));
+        check(Said { roots: &["hg", "plain"], ..Said::default() }, Ok("plain"));
+        check(Said { roots: &["hg", "repo"], ..Said::default() }, Ok("hg"));
+        check(Said { roots: &["gone"], ..Said::default() }, Err(Unseen::NoProject));
+        check(Said { directory: Some("/"), ..Said::default() }, Err(Unseen::NoProject));
+        check(Said::default(), Err(Unseen::NoProject));
+    }
+
+    #[test]
+    fn only_known_projects_can_be_named() {
+        let learnt = &["repo/a"];
+        check(Said { named: Some("repo/a/b"), learnt, ..Said::default() }, Ok("repo"));
+        check(Said { named: Some("repo/marked"), learnt, ..Said::default() }, Ok("repo/marked"));
+        check(Said { named: Some("repo-evil"), learnt, ..Said::default() }, foreign("repo-evil"));
+        check(Said { named: Some("repo/../hg"), learnt, ..Said::default() }, foreign("repo/../hg"));
+        check(Said { named: Some("repo/gone"), learnt, ..Said::default() }, foreign("repo/gone"));
+        check(Said { named: Some("hg"), directory: Some("hg/sub"), ..Said::default() }, Ok("hg"));
+        check(Said { named: Some("plain/sub"), roots: &["plain"], ..Said::default() }, Ok("plain/sub"));
+        check(Said { named: Some("plain"), roots: &["plain/sub"], ..Said::default() }, foreign("plain"));
+        check(Said { named: Some("hg"), directory: Some("/"), ..Said::default() }, foreign("hg"));
+        check(Said { named: Some("/"), learnt: &["/"], ..Said::default() }, Err(Unseen::ForeignProject("/".into())));
+    }
+
+    #[test]
+    fn a_link_does_not_make_a_project_known() {
+        let (_directory, home) = home(&TREE);
+        std::os::unix::fs::symlink(home.join("hg"), home.join("repo/out")).expect("a link");
+        let projects = Known::outside(None);
+        projects.learn(&home.join("repo"));
+        let eyes = Eyes {
+            roots: &Roots::default(),
+            projects: &projects,
+            session: &Session::default(),
+            reporter: &Reporter::default(),
+        };
+        let named = home.join("repo/out");
+        assert_eq!(WhichProject::Named(named.clone()).project(&eyes), Err(Unseen::ForeignProject(named)));
+    }
+
+    #[test]
+    fn a_home_is_no_project_even_under_version_control() {
+        let (_directory, home) = home(&[".git", ".todo", "work/sub"]);
+        let projects = Known::outside(Some(home.clone()));
+        assert_eq!(projects.project_of(&home.join("work/sub")), home.join("work/sub"));
+        projects.learn(&home);
+        assert!(projects.projects.read().is_empty());
+        let session = Session { directory: Some(home), ..Session::default() };
+        assert_eq!(projects.launched_in(&session), None);
+    }
+
+    #[test]
+    fn a_tree_near_the_start_comes_before_the_project_s() {
+        let (_directory, home) = home(&["repo/.git", "repo/vault", "repo/a/vault", "repo/b"]);
+        let projects = Known::outside(None);
+        for (directory, expected) in [("repo/a", "repo/a/vault"), ("repo/b", "repo/vault")] {
+            let session = Session { directory: Some(home.join(directory)), ..Session::default() };
+            let eyes = Eyes {
+                roots: &Roots::default(),
+                projects: &projects,
+                session: &session,
+                reporter: &Reporter::default(),
+            };
+            assert_eq!(WhichProject::Session.tree(Path::new("vault"), &eyes), Ok(home.join(expected)));
+        }
+    }
+}

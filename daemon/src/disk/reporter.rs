@@ -1,0 +1,42 @@
+//! How far a long look has come, and whether it is still wanted.
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+
+/// One step of a long piece of work.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Step {
+    /// Steps done.
+    pub done: u64,
+    /// Steps in all, if known.
+    pub total: Option<u64>,
+    /// What is being done, for people.
+    pub message: String,
+}
+
+/// Passed to whoever works; telling never waits.
+#[derive(Debug, Clone, Default)]
+pub struct Reporter {
+    steps: Option<mpsc::UnboundedSender<Step>>,
+    cancelled: CancellationToken,
+}
+
+impl Reporter {
+    /// A reporter whose steps somebody listens to.
+    pub fn new(steps: Option<mpsc::UnboundedSender<Step>>, cancelled: CancellationToken) -> Self {
+        Self { steps, cancelled }
+    }
+
+    /// Tells how far the work has come.
+    pub fn report(&self, step: Step) {
+        if let Some(steps) = &self.steps {
+            // Nobody listening any more is no error.
+            let _ = steps.send(step);
+        }
+    }
+
+    /// Whether the result is not wanted any more.
+    pub fn is_cancelled(&self) -> bool {
+        self.cancelled.is_cancelled()
+    }
+}

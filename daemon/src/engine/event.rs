@@ -1,0 +1,45 @@
+//! All that can wake the owner of the state.
+
+use std::fmt;
+
+/// Something that happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Event {
+    /// A session was greeted.
+    Opened,
+    /// A session is gone.
+    Closed,
+    /// Something a person should know.
+    Warned(String),
+    /// The time without clients is over.
+    Idle,
+    /// Somebody wants us to leave.
+    Leave(Why),
+}
+
+/// Why we leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// SIGTERM or SIGINT.
+    Signal,
+    /// `trellisd stop`.
+    Asked,
+    /// A newer program takes over.
+    HandOver,
+    /// Nobody needed us for long enough.
+    Idle,
+    /// Our socket or lock is not ours any more.
+    Displaced,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Signal => "told by a signal",
+            Self::Asked => "told by the command line",
+            Self::HandOver => "a newer program takes over",
+            Self::Idle => "no clients for long enough",
+            Self::Displaced => "the socket or the lock is not ours any more",
+        })
+    }
+}

@@ -1,0 +1,220 @@
+//! The only owner of the state.
+//!
+//! Everything that happens arrives as an [`Event`] on one channel and is worked off by one thread,
+//! which publishes the next [`Snapshot`]. Readers take a snapshot and never wait; what many threads
+//! touch independently (sessions, opened roots) stands beside it.
+
+/// All that can wake us, in one enum.
+pub mod event;
+
+/// One event → the next state.
+pub mod turn;
+
+/// How we are, for people and for `status`.
+pub mod health;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use arc_swap::{ArcSwap, ArcSwapOption};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use dashmap::{DashMap, DashSet};
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+use trellis_protocol::SessionKey;
+use trellis_protocol::endpoint::Places;
+
+pub use event::Event;
+pub use turn::{Snapshot, State, Verdict};
+
+use crate::config::Settings;
+use crate::disk::{Roots, project};
+use crate::tools::{Notice, Registry};
+
+/// Notices that a slow session may fall behind by before it is told that anything may have changed.
+const NOTICES_KEPT: usize = 256;
+
+/// The state, as every thread may use it.
+#[derive(Debug)]
+pub struct Engine {
+    /// Every tool of every family.
+    pub registry: Registry,
+    /// Directories that are open already.
+    pub roots: Roots,
+    /// Projects that sessions or the configuration made known.
+    pub projects: project::Known,
+    /// Sessions that are connected now.
+    pub sessions: DashMap<SessionKey, Arc<Connected>>,
+    /// Surfaces whose list of tools has been kept for proxies without a daemon.
+    pub remembered: DashSet<String>,
+    /// Things that happened since the start.
+    pub counters: Counters,
+    /// What was set, and by whom.
+    pub settings: Settings,
+    /// How this process came to be.
+    pub life: Life,
+    /// Cancelled when we leave: no new work, finish what is in flight.
+    pub leaving: CancellationToken,
+    snapshot: ArcSwap<Snapshot>,
+    events: Sender<Event>,
+    told: broadcast::Sender<Arc<Told>>,
+}
+
+/// What sessions may want to hear about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Told {
+    /// A family's resources, prompts or tools changed.
+    Noticed {
+        /// Whose they are.
+        family: &'static str,
+        /// What changed.
+        notices: Vec<Notice>,
+    },
+    /// Something a person should know.
+    Warned(String),
+}
+
+/// How this process came to be.
+#[derive(Debug, Clone)]
+pub struct Life {
+    /// When it was ready.
+    pub since: Instant,
+    /// Where it listens.
+    pub socket: String,
+    /// Where it keeps its own things.
+    pub places: Places,
+    /// Who started it.
+    pub started_by: StartedBy,
+}
+
+/// Who started the daemon; decides whether it leaves when idle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartedBy {
+    /// A proxy or `trellisd up`, when somebody needed it.
+    Demand,
+    /// systemd or launchd.
+    Service,
+    /// A person, in a terminal.
+    Hand,
+}
+
+/// A session that is connected now.
+#[derive(Debug, Default)]
+pub struct Connected {
+    /// For display only.
+    pub pid: u32,
+    /// For display only.
+    pub directory: String,
+    /// The host's name, once it has introduced itself.
+    pub client: ArcSwapOption<String>,
+    /// Requests being worked on.
+    pub in_flight: AtomicU32,
+}
+
+/// Things that happened since the start.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Connections that were greeted.
+    pub sessions: AtomicU64,
+    /// Tool calls that were answered.
+    pub calls: AtomicU64,
+    /// Calls that ended in a panic.
+    pub panics: AtomicU64,
+    /// Clients dropped because they did not read.
+    pub dropped_clients: AtomicU64,
+    /// Connections of another user.
+    pub refused_peers: AtomicU64,
+}
+
+impl Engine {
+    /// Starts the thread that owns the state.
+    pub fn start(registry: Registry, settings: Settings, life: Life, warnings: Vec<String>) -> Arc<Self> {
+        let (events, inbox) = crossbeam_channel::unbounded();
+        let idle = (life.started_by == StartedBy::Demand).then_some(settings.idle_seconds.value);
+        let state = State::new(idle.map(std::time::Duration::from_secs), Instant::now());
+        let engine = Arc::new(Self {
+            registry,
+            roots: Roots::default(),
+            projects: project::Known::default(),
+            sessions: DashMap::new(),
+            remembered: DashSet::new(),
+            counters: Counters::default(),
+            settings,
+            life,
+            leaving: CancellationToken::new(),
+            snapshot: ArcSwap::from_pointee(state.snapshot()),
+            events,
+            told: broadcast::Sender::new(NOTICES_KEPT),
+        });
+        for root in &engine.settings.roots.value {
+            engine.projects.learn(root);
+        }
+        let owner = Arc::clone(&engine);
+        thread::Builder::new()
+            .name("engine".into())
+            .spawn(move || owner.own(state, &inbox))
+            .expect("a thread can be started at start-up");
+        warnings.into_iter().for_each(|warning| engine.post(Event::Warned(warning)));
+        engine
+    }
+
+    /// Hands an event to the owner. After the end nobody listens, and nothing is lost by that.
+    pub fn post(&self, event: Event) {
+        let _ = self.events.send(event);
+    }
+
+    /// The newest snapshot.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.snapshot.load_full()
+    }
+
+    /// Tells the sessions that asked to hear about it.
+    pub fn tell(&self, family: &'static str, notices: Vec<Notice>) {
+        if !notices.is_empty() {
+            // Nobody listening is no error.
+            let _ = self.told.send(Arc::new(Told::Noticed { family, notices }));
+        }
+    }
+
+    /// Warns everybody: the log, `status`, and sessions that asked for log messages.
+    pub fn warn(&self, warning: String) {
+        let _ = self.told.send(Arc::new(Told::Warned(warning.clone())));
+        self.post(Event::Warned(warning));
+    }
+
+    /// From now on, everything that is told.
+    pub fn listen(&self) -> broadcast::Receiver<Arc<Told>> {
+        self.told.subscribe()
+    }
+
+    /// Counts one thing that happened.
+    pub fn count(&self, which: impl Fn(&Counters) -> &AtomicU64) {
+        which(&self.counters).fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The owner's whole life: one event after the other, until it is time to leave.
+    fn own(&self, mut state: State, inbox: &Receiver<Event>) {
+        loop {
+            let event = match state.deadline() {
+                Some(deadline) => match inbox.recv_deadline(deadline) {
+                    Ok(event) => event,
+                    Err(RecvTimeoutError::Timeout) => Event::Idle,
+                    Err(RecvTimeoutError::Disconnected) => return,
+                },
+                None => match inbox.recv() {
+                    Ok(event) => event,
+                    Err(_) => return,
+                },
+            };
+            let verdict = state.turn(event, Instant::now());
+            self.snapshot.store(Arc::new(state.snapshot()));
+            if let Verdict::Leave(why) = verdict {
+                tracing::info!(%why, "leaving");
+                self.leaving.cancel();
+                return;
+            }
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! What the tools take, checked in the contract's order: types, then the path. Whether values suit
+//! the file is for the ops, once the file was seen. Null counts as absent; unknown arguments are
+//! ignored.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value, json};
+use trellis_protocol::Failure;
+
+use super::error::VaultError;
+use crate::disk::RelativePath;
+use crate::tools::Arguments;
+
+type Object = Map<String, Value>;
+
+/// For `vault_ls`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LsArgs {
+    /// None is the vault itself.
+    pub path: Option<RelativePath>,
+    /// Whose vault.
+    pub project_root: Option<PathBuf>,
+}
+
+/// For `vault_read`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadArgs {
+    /// The file.
+    pub path: RelativePath,
+    /// Whose vault.
+    pub project_root: Option<PathBuf>,
+    /// What of it.
+    pub wanted: Wanted,
+    /// At most so many characters.
+    pub max_chars: Option<i64>,
+}
+
+/// What of a file is wanted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wanted {
+    /// All of it.
+    Full,
+    /// Some lines. Each may be absent, and none has been compared with the file yet.
+    Lines {
+        /// From here.
+        start_line: Option<i64>,
+        /// To here.
+        end_line: Option<i64>,
+        /// Without so many characters of the first line.
+        start_char: Option<i64>,
+    },
+    /// The caller did not say.
+    Unsaid,
+}
+
+/// For `vault_scan`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ScanArgs {
+    /// The file.
+    pub path: RelativePath,
+    /// Whose vault.
+    pub project_root: Option<PathBuf>,
+    /// From here, and under which name the caller said so.
+    pub start_line: Option<(&'static str, i64)>,
+    /// So many lines.
+    pub chunk_lines: Option<i64>,
+    /// At most so many characters.
+    pub max_chars: Option<i64>,
+}
+
+impl Arguments for LsArgs {
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": { "type": "string", "description": "Directory relative to the vault; leave out for the vault itself" },
+                "project_root": project_root_schema(),
+            },
+        })
+    }
+
+    fn parse(arguments: &Object) -> Result<Self, Failure> {
+        let project_root = project_root(arguments)?;
+        let path = given(arguments, "path").map(|_| path(arguments)).transpose()?;
+        Ok(Self { path, project_root })
+    }
+}
+
+impl Arguments for ReadArgs {
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": path_schema(),
+                "full": { "type": "boolean", "description": "Read from the first line to the last; `range` is ignored (default false)" },
+                "range": {
+                    "type": "object",
+                    "description": "Lines to read, needed unless full; {} is all lines",
+                    "properties": {
+                        "start_line": { "type": "integer", "minimum": 1, "description": "First line (default 1)" },
+                        "end_line": { "type": "integer", "minimum": 1, "description": "Last line, included (default: the file's last)" },
+                        "start_char": { "type": "integer", "minimum": 0, "description": "Characters to skip in the first line, to go on in a very long one" },
+                    },
+                },
+                "limits": limits_schema(),
+                "project_root": project_root_schema(),
+            },
+            "required": ["path"],
+        })
+    }
+
+    fn parse(arguments: &Object) -> Result<Self, Failure> {
+        let wanted = match (boolean(arguments, "full")?, given(arguments, "range")) {
+            (Some(true), _) => Wanted::Full,
+            (_, None) => Wanted::Unsaid,
+            (_, Some(_)) => {
+                let range = object(arguments, "range")?;
+                Wanted::Lines {
+                    start_line: integer(range, "range.start_line")?,
+                    end_line: integer(range, "range.end_line")?,
+                    start_char: integer(range, "range.start_char")?,
+                }
+            }
+        };
+        let max_chars = max_chars(arguments)?;
+        let project_root = project_root(arguments)?;
+        Ok(Self { path: path(arguments)?, project_root, wanted, max_chars })
+    }
+}
+
+impl Arguments for ScanArgs {
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": path_schema(),
+                "cursor": {
+                    "type": "object",
+                    "description": "next_cursor of the last answer; leave out to begin",
+                    "properties": { "start_line": { "type": "integer", "minimum": 1, "description": "First line (default 1)" } },
+                },
+                "start_line": { "type": "integer", "minimum": 1, "description": "Short for cursor.start_line" },
+                "chunk_lines": { "type": "integer", "minimum": 1, "description": "Lines per chunk, at most 200 (default 80)" },
+                "limits": limits_schema(),
+                "project_root": project_root_schema(),
+            },
+            "required": ["path"],
+        })
+    }
+
+    fn parse(arguments: &Object) -> Result<Self, Failure> {
+        let cursor = integer(object(arguments, "cursor")?, "cursor.start_line")?;
+        let start_line = integer(Some(arguments), "start_line")?;
+        let start_line =
+            start_line.map(|line| ("start_line", line)).or_else(|| cursor.map(|line| ("cursor.start_line", line)));
+        let chunk_lines = integer(Some(arguments), "chunk_lines")?;
+        let max_chars = max_chars(arguments)?;
+        let project_root = project_root(arguments)?;
+        Ok(Self { path: path(arguments)?, project_root, start_line, chunk_lines, max_chars })
+    }
+}
+
+fn path_schema() -> Value {
+    json!({ "type": "string", "description": "File relative to the vault, such as notes/a.md" })
+}
+
+fn limits_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "max_chars": { "type": "integer", "minimum": 1, "description": "Longest text (default and most: 20000 characters)" },
+        },
+    })
+}
+
+fn project_root_schema() -> Value {
+    json!({ "type": "string", "description": "Absolute path of the project, if not the session's own" })
+}
+
+fn given<'a>(object: &'a Object, key: &str) -> Option<&'a Value> {
+    object.get(key).filter(|value| !value.is_null())
+}
+
+fn path(arguments: &Object) -> Result<RelativePath, VaultError> {
+    let value = given(arguments, "path");
+    match value.and_then(Value::as_str).filter(|text| !text.trim().is_empty()) {
+        Some(text) => RelativePath::parse(text).map_err(|why| VaultError::Path { given: text.to_owned(), why }),
+        None => Err(VaultError::NoPath { given: value.cloned() }),
+    }
+}
+
+fn project_root(arguments: &Object) -> Result<Option<PathBuf>, VaultError> {
+    let Some(value) = given(arguments, "project_root") else { return Ok(None) };
+    let path = value.as_str().map(Path::new).filter(|path| path.is_absolute() && !path.as_os_str().is_empty());
+    match path {
+        Some(path) => Ok(Some(path.to_owned())),
+        None => Err(VaultError::parameter("project_root", "an absolute path", value.clone())),
+    }
+}
+
+fn max_chars(arguments: &Object) -> Result<Option<i64>, VaultError> {
+    integer(object(arguments, "limits")?, "limits.max_chars")
+}
+
+fn object<'a>(arguments: &'a Object, field: &'static str) -> Result<Option<&'a Object>, VaultError> {
+    match given(arguments, field) {
+        None => Ok(None),
+        Some(Value::Object(object)) => Ok(Some(object)),
+        Some(other) => Err(VaultError::parameter(field, "an object", other.clone())),
+    }
+}
+
+fn boolean(arguments: &Object, field: &'static str) -> Result<Option<bool>, VaultError> {
+    match given(arguments, field) {
+        None => Ok(None),
+        Some(Value::Bool(value)) => Ok(Some(*value)),
+        Some(other) => Err(VaultError::parameter(field, "true or false", other.clone())),
+    }
+}
+
+/// The field is found under what follows its last dot.
+fn integer(object: Option<&Object>, field: &'static str) -> Result<Option<i64>, VaultError> {
+    let key = field.rsplit('.').next().unwrap_or(field);
+    let Some(value) = object.and_then(|object| given(object, key)) else { return Ok(None) };
+    whole(value).map(Some).ok_or_else(|| VaultError::parameter(field, "an integer", value.clone()))
+}
+
+/// Integers that are too large for a machine word have become floating-point numbers by now; there
+/// are no fractions left at that size, so they count as the largest or the smallest we have.
+fn whole(value: &Value) -> Option<i64> {
+    const WORD: f64 = 9_223_372_036_854_775_808.0;
+    let Value::Number(number) = value else { return None };
+    match (number.as_i64(), number.as_f64()) {
+        (Some(integer), _) => Some(integer),
+        (None, Some(large)) if large >= WORD => Some(i64::MAX),
+        (None, Some(small)) if small <= -WORD => Some(i64::MIN),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The expected error is its code and the field in its details.
+    fn check<A: Arguments + PartialEq + std::fmt::Debug>(arguments: &str, expected: Result<A, (&str, &str)>) {
+        let parsed: Object = serde_json::from_str(arguments).expect("an object");
+        let seen = A::parse(&parsed);
+        let error =
+            |failure: &Failure| (failure.code.to_string(), failure.details["field"].as_str().map(str::to_owned));
+        let expected = expected.map_err(|(code, field)| (code.to_owned(), Some(field.to_owned())));
+        assert_eq!(seen.as_ref().map_err(error), expected.as_ref().map_err(Clone::clone), "{arguments}");
+    }
+
+    fn path(text: &str) -> RelativePath {
+        RelativePath::parse(text).expect("a path")
+    }
+
+    fn read(wanted: Wanted, max_chars: Option<i64>) -> Result<ReadArgs, (&'static str, &'static str)> {
+        Ok(ReadArgs { path: path("a.md"), project_root: None, wanted, max_chars })
+    }
+
+    fn lines(start_line: Option<i64>, end_line: Option<i64>, start_char: Option<i64>) -> Wanted {
+        Wanted::Lines { start_line, end_line, start_char }
+    }
+
+    #[test]
+    fn null_counts_as_absent() {
+        check(r#"{"path":"a.md"}"#, read(Wanted::Unsaid, None));
+        check(
+            r#"{"path":"./a.md","full":null,"range":null,"limits":null,"project_root":null}"#,
+            read(Wanted::Unsaid, None),
+        );
+        check(r#"{"path":"a.md","range":{},"limits":{}}"#, read(lines(None, None, None), None));
+        let nulls = r#"{"path":"a.md","range":{"start_line":null,"end_line":null,"start_char":null},"limits":{"max_chars":null}}"#;
+        check(nulls, read(lines(None, None, None), None));
+        for nothing in ["{}", r#"{"path":null}"#] {
+            check(nothing, Ok(LsArgs { path: None, project_root: None }));
+            check::<ReadArgs>(nothing, Err(("invalid_path", "path")));
+        }
+    }
+
+    #[test]
+    fn values_are_taken_as_they_are() {
+        let all = r#"{"path":"a.md","range":{"start_line":0,"end_line":-3,"start_char":7},"limits":{"max_chars":0}}"#;
+        check(all, read(lines(Some(0), Some(-3), Some(7)), Some(0)));
+        check(r#"{"path":"a.md","full":true,"range":"ignored"}"#, read(Wanted::Full, None));
+        check(r#"{"path":"a.md","full":false,"other":1}"#, read(Wanted::Unsaid, None));
+        let large =
+            r#"{"path":"a.md","range":{"end_line":99999999999999999999},"limits":{"max_chars":18446744073709551615}}"#;
+        check(large, read(lines(None, Some(i64::MAX), None), Some(i64::MAX)));
+        let small = r#"{"path":"a.md","range":{"start_line":-99999999999999999999}}"#;
+        check(small, read(lines(Some(i64::MIN), None, None), None));
+        check(
+            r#"{"path":"x","project_root":"/p"}"#,
+            Ok(LsArgs { path: Some(path("x")), project_root: Some("/p".into()) }),
+        );
+    }
+
+    #[test]
+    fn a_start_line_of_its_own_wins_over_the_cursor() {
+        let scan = |start_line| ScanArgs {
+            path: path("a.md"),
+            project_root: None,
+            start_line,
+            chunk_lines: None,
+            max_chars: None,
+        };
+        check(r#"{"path":"a.md"}"#, Ok(scan(None)));
+        check(r#"{"path":"a.md","cursor":{}}"#, Ok(scan(None)));
+        check(r#"{"path":"a.md","cursor":{"start_line":3}}"#, Ok(scan(Some(("cursor.start_line", 3)))));
+        check(r#"{"path":"a.md","start_line":5,"cursor":{"start_line":3}}"#, Ok(scan(Some(("start_line", 5)))));
+        check(
+            r#"{"path":"a.md","start_line":null,"cursor":{"start_line":3}}"#,
+            Ok(scan(Some(("cursor.start_line", 3)))),
+        );
+        check::<ScanArgs>(
+            r#"{"path":"a.md","start_line":5,"cursor":{"start_line":"3"}}"#,
+            Err(("invalid_parameter", "cursor.start_line")),
+        );
+    }
+
+    #[test]
+    fn wrong_types_are_refused_before_the_path() {
+        for wrong in ["true", "\"3\"", "1.5", "3.0", "1e2", "[]", "{}"] {
+            for (field, shape) in [
+                ("range.start_line", r#"{"range":{"start_line":?},"path":1}"#),
+                ("range.end_line", r#"{"range":{"end_line":?},"path":""}"#),
+                ("range.start_char", r#"{"range":{"start_char":?}}"#),
+                ("limits.max_chars", r#"{"limits":{"max_chars":?},"path":"../x"}"#),
+            ] {
+                check::<ReadArgs>(&shape.replace('?', wrong), Err(("invalid_parameter", field)));
+            }
+            check::<ScanArgs>(&r#"{"chunk_lines":?}"#.replace('?', wrong), Err(("invalid_parameter", "chunk_lines")));
+            check::<ScanArgs>(&r#"{"start_line":?}"#.replace('?', wrong), Err(("invalid_parameter", "start_line")));
+        }
+        for (field, arguments) in [
+            ("full", r#"{"full":"yes"}"#),
+            ("full", r#"{"full":1}"#),
+            ("range", r#"{"range":[1,2]}"#),
+            ("limits", r#"{"limits":20}"#),
+            ("project_root", r#"{"project_root":7}"#),
+            ("project_root", r#"{"project_root":""}"#),
+            ("project_root", r#"{"project_root":"relative"}"#),
+        ] {
+            check::<ReadArgs>(arguments, Err(("invalid_parameter", field)));
+        }
+        check::<ScanArgs>(r#"{"cursor":3}"#, Err(("invalid_parameter", "cursor")));
+    }
+
+    #[test]
+    fn paths_must_stay_below_the_vault() {
+        for wrong in [
+            "5",
+            "true",
+            "[]",
+            "\"\"",
+            "\"  \"",
+            "\".\"",
+            "\"../x\"",
+            "\"/x\"",
+            "\"c:/x\"",
+            "\"a/../b\"",
+            "\"a\\u0000b\"",
+        ] {
+            let arguments = format!(r#"{{"path":{wrong}}}"#);
+            check::<LsArgs>(&arguments, Err(("invalid_path", "path")));
+            check::<ReadArgs>(&arguments, Err(("invalid_path", "path")));
+            check::<ScanArgs>(&arguments, Err(("invalid_path", "path")));
+        }
+    }
+}

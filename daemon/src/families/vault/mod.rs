@@ -1,0 +1,49 @@
+//! Plain text files below one directory, the vault: listed, and read in pieces.
+//!
+//! Paths, line numbers and limits come in; text goes out with the place where it ends and where to
+//! go on. A piece is never cut inside a line unless that line alone exceeds the limit, no link is
+//! followed, and bytes that are no text are never shown as such.
+
+/// What a vault is, where it is, and how much of it is shown at once.
+pub mod model;
+
+/// What the tools take, checked in the contract's order.
+pub mod arguments;
+
+/// Lines and pieces of a text.
+pub mod lines;
+
+/// The verbs.
+pub mod ops;
+
+/// The table of tools.
+pub mod tools;
+
+/// What can go wrong.
+pub mod error;
+
+use trellis_protocol::Failure;
+
+use super::{Envelope, Family, InUnion};
+use crate::tools::Tool;
+use error::VaultError;
+
+/// The family.
+#[derive(Debug)]
+pub struct Vault;
+
+impl Family for Vault {
+    const NAME: &'static str = "vault";
+    const ENVELOPE: Envelope = Envelope::ErrorAndTop;
+    const IN_UNION: InUnion = InUnion::SameNames;
+    const ABOUT: &'static str =
+        "vault_*: plain text files below one directory, found with vault_ls and read in pieces.";
+
+    fn tools() -> Vec<Tool> {
+        tools::table()
+    }
+
+    fn read_only() -> Failure {
+        VaultError::ReadOnly.into()
+    }
+}

@@ -1,0 +1,111 @@
+//! What a vault is, where it is, and how much of it is shown at once: the session's settings become
+//! a place and limits. Whether anything is at that place is for the disk to say.
+
+use std::path::{Path, PathBuf};
+
+use crate::families::need::{Place, WhichProject};
+use crate::tools::Session;
+
+/// Larger files are neither read nor changed.
+pub const FILE_LIMIT: u64 = 16 * 1024 * 1024;
+
+/// More entries of one directory are not listed.
+pub const ENTRY_LIMIT: usize = 1000;
+
+/// How much is shown at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// No text is longer, in characters.
+    pub hard_max_chars: usize,
+    /// Lines of a chunk when the caller does not say.
+    pub default_chunk: usize,
+    /// The largest chunk that a caller may ask for.
+    pub max_chunk: usize,
+}
+
+impl Limits {
+    /// As the session has set them.
+    pub fn of(session: &Session) -> Self {
+        let max_chunk = session.count("VAULT_SCAN_MAX_CHUNK_LINES").unwrap_or(200);
+        let default_chunk = session.count("VAULT_SCAN_DEFAULT_CHUNK_LINES").unwrap_or(80);
+        Self {
+            hard_max_chars: session.count("HARD_MAX_CHARS").unwrap_or(20_000),
+            // A default that no caller could ask for would make the next call of a scan an error.
+            default_chunk: default_chunk.min(max_chunk),
+            max_chunk,
+        }
+    }
+}
+
+/// Where the session's vault is. One that is set to an absolute path is the same for all projects.
+pub fn place(session: &Session, project_root: Option<&Path>) -> Place {
+    let below = match session.path("VAULT_ROOT") {
+        Some(path) if path.is_absolute() => return Place::Fixed(path.to_owned()),
+        Some(path) => path.to_owned(),
+        None => PathBuf::from("vault"),
+    };
+    match project_root {
+        Some(path) => Place::InProject { unless: None, project: WhichProject::Named(path.to_owned()), below },
+        None => {
+            let unless = workspace(session).map(|workspace| workspace.join(&below));
+            Place::InProject { unless, project: WhichProject::Session, below }
+        }
+    }
+}
+
+fn workspace(session: &Session) -> Option<PathBuf> {
+    match (session.path("WORKSPACE_ROOT"), &session.directory) {
+        (Some(path), _) if path.is_absolute() => Some(path.to_owned()),
+        (Some(path), Some(directory)) => Some(directory.join(path)),
+        (None, Some(directory)) => Some(directory.clone()),
+        (_, None) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(directory: Option<&str>, environment: &[(&str, &str)]) -> Session {
+        Session {
+            directory: directory.map(PathBuf::from),
+            environment: environment.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
+            ..Session::default()
+        }
+    }
+
+    fn check(environment: &[(&str, &str)], named: Option<&str>, expected: Place) {
+        assert_eq!(place(&session(Some("/work"), environment), named.map(Path::new)), expected, "{environment:?}");
+    }
+
+    fn in_project(unless: Option<&str>, named: Option<&str>, below: &str) -> Place {
+        let project = named.map_or(WhichProject::Session, |path| WhichProject::Named(path.into()));
+        Place::InProject { unless: unless.map(PathBuf::from), project, below: below.into() }
+    }
+
+    #[test]
+    fn the_settings_say_where_the_vault_is() {
+        check(&[], None, in_project(Some("/work/vault"), None, "vault"));
+        check(&[("VAULT_ROOT", "")], None, in_project(Some("/work/vault"), None, "vault"));
+        check(&[("VAULT_ROOT", "/notes")], None, Place::Fixed("/notes".into()));
+        check(&[("VAULT_ROOT", "/notes")], Some("/p"), Place::Fixed("/notes".into()));
+        check(&[("VAULT_ROOT", "docs/v")], None, in_project(Some("/work/docs/v"), None, "docs/v"));
+        check(&[("WORKSPACE_ROOT", "/space")], None, in_project(Some("/space/vault"), None, "vault"));
+        check(&[("WORKSPACE_ROOT", "sub")], None, in_project(Some("/work/sub/vault"), None, "vault"));
+        check(&[("WORKSPACE_ROOT", "/space")], Some("/p"), in_project(None, Some("/p"), "vault"));
+        assert_eq!(place(&session(None, &[]), None), in_project(None, None, "vault"));
+        assert_eq!(place(&session(None, &[("WORKSPACE_ROOT", "sub")]), None), in_project(None, None, "vault"));
+    }
+
+    #[test]
+    fn the_settings_say_how_much_is_shown() {
+        let limits = |environment| {
+            let Limits { hard_max_chars, default_chunk, max_chunk } = Limits::of(&session(None, environment));
+            (hard_max_chars, default_chunk, max_chunk)
+        };
+        assert_eq!(limits(&[]), (20_000, 80, 200));
+        assert_eq!(limits(&[("HARD_MAX_CHARS", "10"), ("VAULT_SCAN_MAX_CHUNK_LINES", "5")]), (10, 5, 5));
+        assert_eq!(limits(&[("VAULT_SCAN_DEFAULT_CHUNK_LINES", "300")]), (20_000, 200, 200));
+        assert_eq!(limits(&[("HARD_MAX_CHARS", "0"), ("VAULT_SCAN_DEFAULT_CHUNK_LINES", "x")]), (20_000, 80, 200));
+    }
+}

@@ -1,0 +1,144 @@
+//! The table of tools: name, sentences, what each needs to look at, and its op.
+
+use super::arguments::{LsArgs, ReadArgs, ScanArgs};
+use super::model::{FILE_LIMIT, Limits, place};
+use super::ops;
+use crate::disk::RelativePath;
+use crate::families::need::{Carried, FileAt, Links, ListingAt};
+use crate::tools::{Session, Tool};
+
+/// All tools, in the order in which they are listed.
+pub fn table() -> Vec<Tool> {
+    vec![
+        Tool::read(
+            ("vault_ls", "List vault"),
+            "Use this to find out which text files and directories the vault holds. Lists one level: directories first, \
+             then files, without links. Paths in the answer can be passed to the other vault tools. At most 1000 \
+             entries; `truncated` says whether there are more.",
+            |args: &LsArgs, session: &Session| {
+                let place = place(session, args.project_root.as_deref());
+                Ok(ListingAt { place, path: args.path.clone(), links: Links::Never })
+            },
+            |seen, args: &LsArgs, _| Ok(ops::ls(seen, args)?),
+        ),
+        Tool::read(
+            ("vault_read", "Read vault file"),
+            "Use this to read a vault file whole (`full`) or by line range. Give `full: true`, or `range` with 1-based, \
+             inclusive lines. The text ends with whole lines and holds at most 20000 characters; if `truncated`, \
+             `next_offset.start_line` is where to go on, and `range.start_char` reads on within one very long line. \
+             `hash` identifies the file's state.",
+            |args: &ReadArgs, session: &Session| Ok(file(&args.path, args.project_root.as_deref(), session)),
+            |(limits, seen), args: &ReadArgs, _| Ok(ops::read(seen, args, limits)?),
+        ),
+        Tool::read(
+            ("vault_scan", "Scan vault file"),
+            "Use this to go through a long vault file in chunks of lines, from the top or from a cursor. Pass \
+             `next_cursor` back as `cursor` until `eof` is true; every line comes once. `truncated_reason` is \
+             `chunk_end` when only the chunk was full.",
+            |args: &ScanArgs, session: &Session| Ok(file(&args.path, args.project_root.as_deref(), session)),
+            |(limits, seen), args: &ScanArgs, _| Ok(ops::scan(seen, args, limits)?),
+        ),
+    ]
+}
+
+/// A file, together with how much of it the session may be shown.
+fn file(path: &RelativePath, project_root: Option<&std::path::Path>, session: &Session) -> (Carried<Limits>, FileAt) {
+    let place = place(session, project_root);
+    let file = FileAt { place, path: path.clone(), links: Links::Never, size_limit: FILE_LIMIT };
+    (Carried(Limits::of(session)), file)
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make the files that are looked at")]
+mod tests {
+    use std::fs;
+
+    use serde_json::{Map, Value, json};
+    use tempfile::TempDir;
+    use trellis_protocol::Failure;
+
+    use super::*;
+    use crate::clock::Now;
+    use crate::disk::project::Known;
+    use crate::disk::{Eyes, Reporter, Roots};
+    use crate::tools::Body;
+
+    #[test]
+    fn sentences_are_short() {
+        for tool in table() {
+            let first = tool.description.split(". ").next().unwrap_or_default();
+            assert!(first.len() <= 120 && tool.description.len() < 600, "{}", tool.name);
+            assert!(tool.title.len() <= 30);
+        }
+    }
+
+    /// Calls a tool in a project with a vault; expects a member of the answer, or a code.
+    fn check(name: &str, arguments: Value, expected: Result<(&str, Value), &str>) {
+        let home = TempDir::new().expect("a temporary directory");
+        let vault = home.path().join("vault");
+        fs::create_dir_all(vault.join("notes")).expect("directories");
+        fs::write(vault.join("notes/a.md"), "one\ntwo\n").expect("a file");
+        fs::write(vault.join("broken.md"), b"\xff").expect("a file");
+        let large = fs::File::create(vault.join("large.md")).expect("a file");
+        large.set_len(FILE_LIMIT + 1).expect("a large file");
+        std::os::unix::fs::symlink("notes", vault.join("link")).expect("a link");
+        let seen = called(Some(home.path()), name, &arguments);
+        match expected {
+            Ok((member, value)) => assert_eq!(seen.expect("an answer")[member], value, "{name} {arguments}"),
+            Err(code) => assert_eq!(seen.expect_err("a refusal").code, code, "{name} {arguments}"),
+        }
+    }
+
+    fn called(
+        directory: Option<&std::path::Path>,
+        name: &str,
+        arguments: &Value,
+    ) -> Result<Map<String, Value>, Failure> {
+        let session = Session { directory: directory.map(Into::into), ..Session::default() };
+        let eyes = Eyes {
+            roots: &Roots::default(),
+            projects: &Known::outside(None),
+            session: &session,
+            reporter: &Reporter::default(),
+        };
+        let tool = table().into_iter().find(|tool| tool.name == name).expect("the tool");
+        let arguments = arguments.as_object().expect("an object");
+        let answer = tool.run.run(arguments, &eyes, &Now::read(&session.zone.0))?;
+        let Body::Object(object) = answer.body else { panic!("not an object") };
+        Ok(object)
+    }
+
+    #[test]
+    fn calls_reach_the_vault() {
+        check("vault_read", json!({ "path": "notes/a.md", "full": true }), Ok(("text", json!("one\ntwo"))));
+        check("vault_scan", json!({ "path": "notes\\a.md", "chunk_lines": 1 }), Ok(("text", json!("one"))));
+        let items = json!([{ "name": "a.md", "path": "notes/a.md", "kind": "file" }]);
+        check("vault_ls", json!({ "path": "notes" }), Ok(("items", items)));
+        check("vault_ls", json!({}), Ok(("base_path", json!(null))));
+        for name in ["vault_read", "vault_scan"] {
+            let call = |path: &str| json!({ "path": path, "full": true });
+            check(name, call("none.md"), Err("not_found"));
+            check(name, call("notes"), Err("not_found"));
+            check(name, call("link/a.md"), Err("forbidden"));
+            check(name, call("broken.md"), Err("conflict"));
+            check(name, call("large.md"), Err("conflict"));
+            check(name, call("../x"), Err("invalid_path"));
+            let foreign = json!({ "path": "notes/a.md", "full": true, "project_root": "/" });
+            check(name, foreign, Err("invalid_parameter"));
+        }
+        check("vault_ls", json!({ "path": "none" }), Err("not_found"));
+        check("vault_ls", json!({ "path": "notes/a.md" }), Err("not_found"));
+        check("vault_ls", json!({ "path": "link" }), Err("forbidden"));
+        check("vault_ls", json!({ "path": " " }), Err("invalid_path"));
+    }
+
+    #[test]
+    fn without_a_vault_or_a_project_nothing_is_found() {
+        let home = TempDir::new().expect("a temporary directory");
+        for (name, arguments) in [("vault_ls", json!({})), ("vault_read", json!({ "path": "a", "full": true }))] {
+            let code = |directory| called(directory, name, &arguments).expect_err("a refusal").code;
+            assert_eq!(code(Some(home.path())), "not_found");
+            assert_eq!(code(None), "invalid_parameter");
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! Bytes → a message that rmcp can serve, or the answer to give instead.
+//!
+//! rmcp takes a known method with parameters it cannot read for an unknown method; here it is told
+//! apart, so that a caller hears what is wrong with its parameters.
+
+use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, GetMeta, JsonRpcMessage, RequestId};
+use trellis_protocol::message::{self, Fault, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Peek};
+
+/// Every request of every revision that we serve.
+const METHODS: [&str; 15] = [
+    "initialize",
+    "server/discover",
+    "ping",
+    "logging/setLevel",
+    "tools/list",
+    "tools/call",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "subscriptions/listen",
+    "prompts/list",
+    "prompts/get",
+    "completion/complete",
+];
+
+/// A message that can be served.
+#[derive(Debug)]
+pub enum Decoded {
+    /// Wants an answer.
+    Request {
+        /// Its id.
+        id: RequestId,
+        /// What it asks for.
+        method: String,
+        /// Whether it carries a protocol version of its own.
+        declares_version: bool,
+        /// For rmcp.
+        message: Box<ClientJsonRpcMessage>,
+    },
+    /// Takes a request back.
+    Cancel {
+        /// Which one.
+        target: RequestId,
+        /// For rmcp.
+        message: Box<ClientJsonRpcMessage>,
+    },
+    /// Any other notification.
+    Notification(Box<ClientJsonRpcMessage>),
+    /// Answers a request of ours.
+    Response(Box<ClientJsonRpcMessage>),
+}
+
+/// What to answer instead of serving; `None` if nobody waits for an answer.
+pub type Instead = Option<Vec<u8>>;
+
+/// Reads a message.
+pub fn decode(bytes: &[u8]) -> Result<Decoded, Instead> {
+    let peek = message::peek(bytes).map_err(|fault| Some(fault.answer()))?;
+    match peek {
+        Peek::Request { id, method, .. } => request(bytes, id, &method),
+        Peek::Notification { .. } => notification(bytes),
+        Peek::Response { .. } => match serde_json::from_slice(bytes) {
+            Ok(message @ (JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))) => {
+                Ok(Decoded::Response(Box::new(message)))
+            }
+            _ => Err(None),
+        },
+    }
+}
+
+fn request(bytes: &[u8], raw_id: &str, method: &str) -> Result<Decoded, Instead> {
+    let refuse = |code, sentence: &str| Err(Some(message::error_answer(raw_id, code, sentence, None)));
+    if !METHODS.contains(&method) {
+        return refuse(METHOD_NOT_FOUND, &format!("there is no method `{}`", shortened(method)));
+    }
+    let bad_params = || refuse(INVALID_PARAMS, &format!("the parameters do not fit the method `{method}`"));
+    match serde_json::from_slice::<ClientJsonRpcMessage>(bytes) {
+        Ok(JsonRpcMessage::Request(request)) if matches!(request.request, ClientRequest::CustomRequest(_)) => {
+            bad_params()
+        }
+        Ok(JsonRpcMessage::Request(request)) => Ok(Decoded::Request {
+            id: request.id.clone(),
+            method: method.to_owned(),
+            declares_version: request.request.get_meta().protocol_version().is_some(),
+            message: Box::new(JsonRpcMessage::Request(request)),
+        }),
+        Ok(_) => refuse(INVALID_REQUEST, Fault::NotAMessage.sentence()),
+        Err(error) if error.is_data() => bad_params(),
+        // Too deep, or text that is no text: only a full read notices.
+        Err(_) => Err(Some(Fault::NotJson.answer())),
+    }
+}
+
+fn notification(bytes: &[u8]) -> Result<Decoded, Instead> {
+    let Ok(message @ JsonRpcMessage::Notification(_)) = serde_json::from_slice::<ClientJsonRpcMessage>(bytes) else {
+        return Err(None);
+    };
+    let target = match &message {
+        JsonRpcMessage::Notification(notification) => match &notification.notification {
+            ClientNotification::CancelledNotification(cancelled) => cancelled.params.request_id.clone(),
+            _ => None,
+        },
+        _ => None,
+    };
+    let message = Box::new(message);
+    Ok(match target {
+        Some(target) => Decoded::Cancel { target, message },
+        None => Decoded::Notification(message),
+    })
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    /// The code of the answer, 0 if the message is served, 1 if it is passed over in silence.
+    fn check(text: &str, expected: i64) {
+        let code = match decode(text.as_bytes()) {
+            Ok(_) => 0,
+            Err(None) => 1,
+            Err(Some(answer)) => {
+                let answer: Value = serde_json::from_slice(&answer).expect("JSON");
+                answer["error"]["code"].as_i64().expect("a code")
+            }
+        };
+        assert_eq!(code, expected, "{}", &text[..text.len().min(200)]);
+    }
+
+    fn request(method: &str, params: &str) -> String {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#)
+    }
+
+    #[test]
+    fn known_methods_with_bad_parameters_are_not_unknown_methods() {
+        check(&request("tools/call", r#"{"name":"x","arguments":{}}"#), 0);
+        check(&request("tools/call", r#"{"name":"x"}"#), 0);
+        check(&request("tools/call", r#"{"name":"x","arguments":[]}"#), -32602);
+        check(&request("tools/call", r#"{"arguments":{}}"#), -32602);
+        check(&request("resources/read", "{}"), -32602);
+        check(&request("prompts/get", "{}"), -32602);
+        check(&request("no/such", "{}"), -32601);
+        check(&request("tasks/get", "{}"), -32601);
+    }
+
+    #[test]
+    fn what_only_a_full_read_notices_is_a_parse_error() {
+        let deep = "[".repeat(5000) + &"]".repeat(5000);
+        check(&request("tools/call", &format!(r#"{{"name":"x","arguments":{{"a":{deep}}}}}"#)), -32700);
+        check(&request("tools/call", r#"{"name":"\ud800"}"#), -32700);
+    }
+
+    #[test]
+    fn nobody_waits_for_an_answer_to_a_notification() {
+        check(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#, 0);
+        check(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#, 0);
+        check(r#"{"jsonrpc":"2.0","method":"notifications/anything","params":{"a":1}}"#, 0);
+        check(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":7}"#, 1);
+    }
+}

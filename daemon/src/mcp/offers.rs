@@ -1,0 +1,182 @@
+//! Resources, prompts and their completions, served from the families' tables.
+
+use std::collections::BTreeMap;
+
+use rmcp::ErrorData;
+use rmcp::model::{
+    Annotations, CacheScope, CompleteRequestParams, CompleteResult, CompletionInfo, ErrorCode, GetPromptRequestParams,
+    GetPromptResult, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, MetaObject, Prompt,
+    PromptArgument, PromptMessage, ReadResourceResult, Reference, Resource, ResourceContents, ResourceTemplate, Role,
+};
+use serde_json::json;
+use trellis_protocol::{Failure, Kind};
+
+use super::listing::page;
+use crate::disk::Reporter;
+use crate::present;
+use crate::tools::offer::{Variables, no_such_resource};
+use crate::tools::uri::{is_template, matches};
+use crate::tools::{Call, Catalogue, Partial};
+
+/// Entries on one page.
+const ON_A_PAGE: usize = 200;
+
+/// The resources that exist now.
+pub async fn resources(call: &Call, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
+    let mut entries = Vec::new();
+    for (_, resource) in call.catalogue.resources() {
+        let entry = |uri: &str, name: &str| {
+            Resource::new(uri, name)
+                .with_title(resource.title)
+                .with_description(resource.description)
+                .with_mime_type(resource.mime)
+        };
+        match &resource.list {
+            None if is_template(resource.uri) => {}
+            None => entries.push(entry(resource.uri, resource.name).with_annotations(annotations(None))),
+            Some(list) => {
+                // One family's trouble must not hide the others' resources.
+                let listed = call.carry_out(list, (), Reporter::default()).await.unwrap_or_default();
+                entries.extend(listed.into_iter().map(|listed| {
+                    entry(&listed.uri, &listed.name).with_annotations(annotations(listed.last_modified))
+                }));
+            }
+        }
+    }
+    let (entries, next_cursor) = page(entries, cursor, ON_A_PAGE)?;
+    let mut result = ListResourcesResult::with_all_items(entries).with_ttl_ms(0).with_cache_scope(CacheScope::Private);
+    result.next_cursor = next_cursor;
+    Ok(result)
+}
+
+fn annotations(last_modified: Option<String>) -> Annotations {
+    let mut annotations = Annotations::default().with_audience(vec![Role::Assistant, Role::User]).with_priority(0.5);
+    annotations.last_modified = last_modified;
+    annotations
+}
+
+/// The templates.
+pub fn templates(catalogue: &Catalogue, cursor: Option<&str>) -> Result<ListResourceTemplatesResult, ErrorData> {
+    let template = |(_, resource): (_, &crate::tools::Resource)| {
+        ResourceTemplate::new(resource.uri, resource.name)
+            .with_title(resource.title)
+            .with_description(resource.description)
+            .with_mime_type(resource.mime)
+    };
+    let templates = catalogue.resources().filter(|(_, resource)| is_template(resource.uri)).map(template).collect();
+    let (templates, next_cursor) = page(templates, cursor, ON_A_PAGE)?;
+    let mut result =
+        ListResourceTemplatesResult::with_all_items(templates).with_ttl_ms(0).with_cache_scope(CacheScope::Private);
+    result.next_cursor = next_cursor;
+    Ok(result)
+}
+
+/// The resource that a URI names, with the values of its variables.
+fn found<'a>(catalogue: &'a Catalogue, uri: &str) -> Option<(&'a crate::tools::Resource, Variables)> {
+    catalogue.resources().find_map(|(_, resource)| Some((resource, matches(resource.uri, uri)?)))
+}
+
+/// Whether a URI may name a resource of this surface.
+pub fn known(catalogue: &Catalogue, uri: &str) -> Result<(), ErrorData> {
+    match found(catalogue, uri) {
+        Some(_) => Ok(()),
+        None => Err(error(&no_such_resource(uri))),
+    }
+}
+
+/// The content of a resource.
+pub async fn read(call: &Call, uri: &str) -> Result<ReadResourceResult, ErrorData> {
+    let Some((resource, variables)) = found(&call.catalogue, uri) else {
+        return Err(error(&no_such_resource(uri)));
+    };
+    let contents = call.carry_out(&resource.read, variables, Reporter::default()).await;
+    let contents = contents.map_err(|failure| error(&failure))?;
+    let mut meta = MetaObject::default();
+    if let Ok(value) = serde_json::to_value(annotations(contents.last_modified)) {
+        meta.insert("annotations".to_owned(), value);
+    }
+    let text = ResourceContents::text(contents.text, uri).with_mime_type(resource.mime).with_meta(meta);
+    Ok(ReadResourceResult::new(vec![text]).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
+}
+
+/// The prompts.
+pub fn prompts(catalogue: &Catalogue, cursor: Option<&str>) -> Result<ListPromptsResult, ErrorData> {
+    let prompt = |(_, prompt): (_, &crate::tools::Prompt)| {
+        let argument = |argument: &crate::tools::Argument| {
+            PromptArgument::new(argument.name).with_description(argument.description).with_required(argument.required)
+        };
+        let arguments = prompt.arguments.iter().map(argument).collect();
+        Prompt::new(prompt.name, Some(prompt.description), Some(arguments)).with_title(prompt.title)
+    };
+    let (prompts, next_cursor) = page(catalogue.prompts().map(prompt).collect(), cursor, ON_A_PAGE)?;
+    let mut result = ListPromptsResult::with_all_items(prompts).with_ttl_ms(0).with_cache_scope(CacheScope::Private);
+    result.next_cursor = next_cursor;
+    Ok(result)
+}
+
+/// The text of a prompt.
+pub async fn prompt(call: &Call, request: GetPromptRequestParams) -> Result<GetPromptResult, ErrorData> {
+    let given: BTreeMap<String, String> = request
+        .arguments
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(name, value)| (name, value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
+        .collect();
+    let Some(prompt) = prompt_named(&call.catalogue, &request.name) else {
+        let sentence = format!("there is no prompt `{}`: ask for prompts/list", request.name);
+        return Err(ErrorData::invalid_params(sentence, Some(json!({ "code": "not_found" }))));
+    };
+    if let Some(missing) = prompt.missing(&given) {
+        let sentence = format!("the prompt `{}` needs the argument `{missing}`", request.name);
+        let data = json!({ "code": "invalid_argument", "argument": missing });
+        return Err(ErrorData::invalid_params(sentence, Some(data)));
+    }
+    let text = call.carry_out(&prompt.get, given, Reporter::default()).await.map_err(|failure| error(&failure))?;
+    let mut result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text.text)]);
+    result.description = Some(prompt.description.to_owned());
+    Ok(result)
+}
+
+fn prompt_named<'a>(catalogue: &'a Catalogue, name: &str) -> Option<&'a crate::tools::Prompt> {
+    catalogue.prompts().map(|(_, prompt)| prompt).find(|prompt| prompt.name == name)
+}
+
+/// Values that fit an argument so far.
+pub async fn complete(call: &Call, request: CompleteRequestParams) -> Result<CompleteResult, ErrorData> {
+    let others = request.context.and_then(|context| context.arguments).unwrap_or_default().into_iter().collect();
+    let partial = Partial { name: request.argument.name, value: request.argument.value, others };
+    let complete = match &request.r#ref {
+        Reference::Prompt(reference) => {
+            let prompt = prompt_named(&call.catalogue, &reference.name);
+            prompt.map(|prompt| &prompt.complete).ok_or_else(|| reference.name.clone())
+        }
+        Reference::Resource(reference) => {
+            let resource = call.catalogue.resources().find(|(_, resource)| resource.uri == reference.uri);
+            resource.map(|(_, resource)| &resource.complete).ok_or_else(|| reference.uri.clone())
+        }
+        _ => Err("this kind of reference".to_owned()),
+    };
+    let complete = complete.map_err(|name| {
+        ErrorData::invalid_params(format!("there is no `{name}` to complete"), Some(json!({ "code": "not_found" })))
+    })?;
+    let values = match complete {
+        Some(complete) => call.carry_out(complete, partial, Reporter::default()).await,
+        None => Ok(Vec::new()),
+    };
+    let values = values.map_err(|failure| error(&failure))?;
+    let total = values.len();
+    let shown = values.into_iter().take(CompletionInfo::MAX_VALUES).collect();
+    let info = CompletionInfo::with_pagination(shown, Some(total as u32), total > CompletionInfo::MAX_VALUES);
+    info.map(CompleteResult::new).map_err(|what| ErrorData::internal_error(what, None))
+}
+
+/// A failure outside of tools is an error of the protocol, with the code beside it.
+fn error(failure: &Failure) -> ErrorData {
+    let code = match failure.kind {
+        Kind::Missing => ErrorCode::RESOURCE_NOT_FOUND,
+        Kind::Internal | Kind::Unavailable => ErrorCode::INTERNAL_ERROR,
+        _ => ErrorCode::INVALID_PARAMS,
+    };
+    let data = json!({ "code": failure.code, "details": failure.details });
+    ErrorData::new(code, present::sentence(failure), Some(data))
+}

@@ -1,0 +1,191 @@
+//! The first words of a connection: who is it, which words does it speak, what does it want?
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use trellis_protocol::control::{Order, Report};
+use trellis_protocol::envelope::{Caller, Envelope, Hello, Reason, Refused, Reply, Resume, Welcome};
+use trellis_protocol::{SessionKey, codec, version};
+
+use super::link::{Connection, Outbox, Reader, write_raw};
+use super::peer;
+use crate::clock::zone_named;
+use crate::engine::event::Why;
+use crate::engine::{Connected, Engine, Event};
+use crate::mcp;
+use crate::tools::session::TimeZoneOrSystem;
+use crate::tools::{Call, Session};
+
+/// Greets and serves one connection.
+pub async fn greet(engine: Arc<Engine>, connection: Connection) {
+    if !peer::is_us(&connection) {
+        engine.count(|counters| &counters.refused_peers);
+        tracing::warn!("a connection of another user was refused");
+        return;
+    }
+    let mut reader = Reader::new(Arc::clone(&connection));
+    let Ok((number, body)) = reader.greeting().await else { return };
+    // We answer in the words of the older of the two.
+    let words = number.min(version::CURRENT);
+    let hello = match codec::decode_hello(number, &body) {
+        Ok(Some(hello)) => hello,
+        Ok(None) => return refuse(&connection, version::CURRENT, foreign(number)).await,
+        Err(error) => {
+            tracing::warn!(%error, "a greeting could not be read");
+            return refuse(&connection, words, garbled()).await;
+        }
+    };
+    let outbox = Outbox::new(Arc::clone(&connection));
+    match hello.caller {
+        Caller::CommandLine => {
+            if welcome(&connection, words, new_key(), None).await {
+                orders(&engine, &mut reader, &outbox).await;
+            }
+        }
+        Caller::Proxy => session(&engine, &connection, words, hello, reader, outbox).await,
+    }
+}
+
+async fn session(
+    engine: &Arc<Engine>,
+    connection: &Connection,
+    words: u16,
+    mut hello: Hello,
+    reader: Reader,
+    outbox: Outbox,
+) {
+    if engine.leaving.is_cancelled() {
+        return refuse(connection, words, draining()).await;
+    }
+    let catalogue = match engine.registry.catalogue(&hello.surface) {
+        Ok(catalogue) => catalogue,
+        Err(failure) => {
+            let hint = failure.hint.map(String::from).unwrap_or_default();
+            return refuse(connection, words, Refused { reason: Reason::Surface, message: failure.message, hint })
+                .await;
+        }
+    };
+    let resume = hello.resume.take();
+    let key = resume.as_ref().map_or_else(new_key, |resume: &Resume| resume.session);
+    let notice = (!catalogue.unknown_tools.is_empty())
+        .then(|| format!("--tools names nothing that exists: {}", catalogue.unknown_tools.join(", ")));
+    let connected = Arc::new(Connected {
+        pid: hello.pid,
+        directory: String::from_utf8_lossy(&hello.directory).into_owned(),
+        client: ArcSwapOption::empty(),
+        ..Connected::default()
+    });
+    let session = Arc::new(session_of(hello));
+    learn_project(engine, &session);
+    engine.sessions.insert(key, Arc::clone(&connected));
+    engine.count(|counters| &counters.sessions);
+    engine.post(Event::Opened);
+    if welcome(connection, words, key, notice).await {
+        let call = Call { engine: Arc::clone(engine), catalogue, session };
+        mcp::serve(call, Arc::clone(&connected), reader, outbox, resume).await;
+    }
+    // A session that has resumed on another connection already is not ours to remove.
+    engine.sessions.remove_if(&key, |_, current| Arc::ptr_eq(current, &connected));
+    engine.post(Event::Closed);
+}
+
+/// Other sessions may name the project this one works in. Finding it asks the disk, so nobody waits for it.
+fn learn_project(engine: &Arc<Engine>, session: &Arc<Session>) {
+    let (engine, session) = (Arc::clone(engine), Arc::clone(session));
+    tokio::task::spawn_blocking(move || {
+        if let Some(directory) = &session.directory {
+            engine.projects.learn(directory);
+        }
+    });
+}
+
+/// What the families may know of a greeting.
+fn session_of(hello: Hello) -> Session {
+    let directory = PathBuf::from(OsString::from_vec(hello.directory));
+    Session {
+        directory: directory.is_absolute().then_some(directory),
+        environment: hello.environment.into_iter().collect(),
+        zone: TimeZoneOrSystem(zone_named(&hello.time_zone)),
+        umask: hello.umask,
+        ..Session::default()
+    }
+}
+
+async fn orders(engine: &Engine, reader: &mut Reader, outbox: &Outbox) {
+    loop {
+        let envelope = tokio::select! {
+            envelope = reader.next() => envelope,
+            () = engine.leaving.cancelled() => return,
+        };
+        let Ok(Some(Envelope::Order(order))) = envelope else { return };
+        let report = match order {
+            Order::Status => Report::Status(Box::new(engine.status())),
+            Order::Stop | Order::HandOver => Report::Leaving { pid: std::process::id() },
+        };
+        let sent = outbox.send(&Envelope::Report(report)).await;
+        match order {
+            Order::Status => {}
+            Order::Stop => engine.post(Event::Leave(Why::Asked)),
+            Order::HandOver => engine.post(Event::Leave(Why::HandOver)),
+        }
+        if sent.is_err() {
+            return;
+        }
+    }
+}
+
+async fn welcome(connection: &Connection, words: u16, session: SessionKey, notice: Option<String>) -> bool {
+    let build = env!("CARGO_PKG_VERSION").to_owned();
+    reply(connection, words, &Reply::Welcome(Welcome { build, session, notice })).await
+}
+
+async fn refuse(connection: &Connection, words: u16, refused: Refused) {
+    reply(connection, words, &Reply::Refused(refused)).await;
+}
+
+async fn reply(connection: &Connection, words: u16, reply: &Reply) -> bool {
+    match codec::encode_reply(words, reply) {
+        Ok(bytes) => write_raw(connection, &bytes).await.is_ok(),
+        Err(_) => false,
+    }
+}
+
+fn foreign(number: u16) -> Refused {
+    let ours = version::CURRENT;
+    let hint = if number > ours {
+        "ask this daemon to hand over, or run `trellisd stop` and start the newer one"
+    } else {
+        "update the proxy: install trellis-mcp and trellisd of the same version"
+    };
+    Refused {
+        reason: Reason::Version,
+        message: format!("this daemon speaks protocol {ours}, the greeting came in protocol {number}"),
+        hint: hint.to_owned(),
+    }
+}
+
+fn garbled() -> Refused {
+    Refused {
+        reason: Reason::Version,
+        message: "the greeting could not be read".to_owned(),
+        hint: "install trellis-mcp and trellisd of the same version".to_owned(),
+    }
+}
+
+fn draining() -> Refused {
+    Refused {
+        reason: Reason::Draining,
+        message: "this daemon is leaving".to_owned(),
+        hint: "connect again in a moment".to_owned(),
+    }
+}
+
+/// A name for a session that no other has.
+fn new_key() -> SessionKey {
+    use std::hash::{BuildHasher as _, Hasher as _};
+    let random = || u128::from(std::hash::RandomState::new().build_hasher().finish());
+    SessionKey(random() << 64 | random())
+}

@@ -1,0 +1,190 @@
+//! Bind, or take over what the service manager bound.
+//!
+//! A fresh socket is bound under a name of its own and then renamed over the public one: a leftover
+//! of a dead daemon is replaced without a gap, and only by the holder of the lock.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use interprocess::local_socket::tokio::Listener as Socket;
+use interprocess::local_socket::{GenericFilePath, ListenerOptions, ToFsName as _};
+use interprocess::os::unix::local_socket::ListenerOptionsExt as _;
+use interprocess::os::unix::uds_local_socket::tokio::Listener as UnixSocket;
+use rustix::fs::{AtFlags, Mode, OFlags};
+use trellis_protocol::endpoint::{Places, SOCKET_PATH_LIMIT};
+use trellis_protocol::{Failure, Kind};
+
+use crate::disk::own;
+
+/// Held for the whole life of a daemon; there is one per state directory.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+    path: PathBuf,
+}
+
+impl Lock {
+    /// Takes the lock; `None` if another daemon holds it.
+    pub fn take(path: &Path) -> Result<Option<Self>, Failure> {
+        let file = own::open_lasting(path).map_err(|error| cannot("open the lock", path, &error))?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self { file, path: path.to_owned() })),
+            Err(std::fs::TryLockError::WouldBlock) => Ok(None),
+            Err(std::fs::TryLockError::Error(error)) => Err(cannot("take the lock", path, &error)),
+        }
+    }
+
+    /// Whether the path still leads to the file that we hold.
+    fn is_still_ours(&self) -> bool {
+        let held = rustix::fs::fstat(&self.file).map(|stat| (stat.st_dev, stat.st_ino));
+        let there = rustix::fs::stat(&self.path).map(|stat| (stat.st_dev, stat.st_ino));
+        matches!((held, there), (Ok(held), Ok(there)) if held == there)
+    }
+}
+
+/// A bound socket and what makes it ours.
+#[derive(Debug)]
+pub struct Listener {
+    /// Where connections come from.
+    pub socket: Socket,
+    /// Where clients find it.
+    pub path: PathBuf,
+    lock: Lock,
+    note: PathBuf,
+    bound: Option<Bound>,
+}
+
+/// A socket that we bound ourselves.
+#[derive(Debug)]
+struct Bound {
+    directory: OwnedFd,
+    name: PathBuf,
+    identity: (u64, u64),
+}
+
+impl Listener {
+    /// Takes over the service manager's socket if there is one, else binds our own.
+    pub fn open(places: &Places, lock: Lock, inherited: Option<OwnedFd>) -> Result<Self, Failure> {
+        let listener = match inherited {
+            Some(socket) => Self::inherit(places, lock, socket)?,
+            None => Self::bind(places, lock)?,
+        };
+        own::replace(&listener.note, listener.path.as_os_str().as_bytes())
+            .map_err(|error| cannot("note the socket's path", &listener.note, &error))?;
+        Ok(listener)
+    }
+
+    fn inherit(places: &Places, lock: Lock, socket: OwnedFd) -> Result<Self, Failure> {
+        let path = rustix::net::getsockname(&socket)
+            .ok()
+            .and_then(|address| rustix::net::SocketAddrUnix::try_from(address).ok())
+            .and_then(|address| Some(PathBuf::from(std::ffi::OsStr::from_bytes(address.path()?.to_bytes()))))
+            .unwrap_or_else(|| places.socket.clone());
+        let socket = UnixSocket::try_from(socket).map_err(|error| cannot("use the inherited socket", &path, &error))?;
+        Ok(Self { socket: socket.into(), path, lock, note: places.socket_note(), bound: None })
+    }
+
+    fn bind(places: &Places, lock: Lock) -> Result<Self, Failure> {
+        let path = places.socket.clone();
+        let (Some(parent), Some(name)) = (path.parent(), path.file_name().map(PathBuf::from)) else {
+            return Err(cannot("use the socket's path", &path, &io::ErrorKind::InvalidInput.into()));
+        };
+        let directory = private_directory(parent)?;
+        let fresh = PathBuf::from(format!(".{}.{}", name.display(), std::process::id()));
+        own::remove(&parent.join(&fresh));
+        let reachable = reachable(parent, &directory, &fresh)?;
+        let socket = reachable
+            .to_fs_name::<GenericFilePath>()
+            .and_then(|name| ListenerOptions::new().name(name).mode(0o600).reclaim_name(false).create_tokio())
+            .map_err(|error| cannot("bind the socket", &path, &error))?;
+        rustix::fs::renameat(&directory, &fresh, &directory, &name)
+            .map_err(|error| cannot("put the socket in place", &path, &error.into()))?;
+        let identity = identity(&directory, &name).map_err(|error| cannot("look at the socket", &path, &error))?;
+        let bound = Some(Bound { directory, name, identity });
+        Ok(Self { socket, path, lock, note: places.socket_note(), bound })
+    }
+
+    /// Whether socket and lock are still the ones we hold; somebody may have removed or replaced them.
+    pub fn is_still_ours(&self) -> bool {
+        self.lock.is_still_ours() && self.bound.as_ref().is_none_or(Bound::is_still_ours)
+    }
+
+    /// Removes what we put into the file system, as far as it is still ours.
+    pub fn withdraw(&self) {
+        if let Some(bound) = self.bound.as_ref().filter(|bound| bound.is_still_ours()) {
+            let _ = rustix::fs::unlinkat(&bound.directory, &bound.name, AtFlags::empty());
+        }
+        if own::read(&self.note).is_some_and(|noted| Path::new(&noted) == self.path) {
+            own::remove(&self.note);
+        }
+    }
+}
+
+impl Bound {
+    fn is_still_ours(&self) -> bool {
+        identity(&self.directory, &self.name).is_ok_and(|there| there == self.identity)
+    }
+}
+
+fn identity(directory: &OwnedFd, name: &Path) -> io::Result<(u64, u64)> {
+    let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Ok((stat.st_dev, stat.st_ino))
+}
+
+/// The socket's directory, made 0700 if it is missing, tightened if it is ours, refused otherwise.
+fn private_directory(path: &Path) -> Result<OwnedFd, Failure> {
+    own::make_directory(path).map_err(|error| cannot("make the socket's directory", path, &error))?;
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let directory = rustix::fs::open(path, flags, Mode::empty())
+        .map_err(|error| cannot("open the socket's directory", path, &error.into()))?;
+    let stat = rustix::fs::fstat(&directory).map_err(|error| cannot("look at the directory", path, &error.into()))?;
+    let ours = rustix::process::geteuid().as_raw();
+    if stat.st_uid != ours {
+        return Err(foreign_directory(path));
+    }
+    if stat.st_mode & 0o077 != 0 {
+        rustix::fs::fchmod(&directory, Mode::from_raw_mode(0o700))
+            .map_err(|error| cannot("make the socket's directory private", path, &error.into()))?;
+        tracing::warn!("the socket's directory was open to others; it is 0700 now");
+    }
+    Ok(directory)
+}
+
+/// A path short enough for the system: the plain one, or on Linux one through the open directory.
+fn reachable(parent: &Path, directory: &impl AsFd, name: &Path) -> Result<PathBuf, Failure> {
+    let plain = parent.join(name);
+    let length = plain.as_os_str().len();
+    if length <= SOCKET_PATH_LIMIT {
+        return Ok(plain);
+    }
+    if cfg!(target_os = "linux") {
+        return Ok(PathBuf::from(format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd())).join(name));
+    }
+    let message =
+        format!("the socket's path `{}` has {length} bytes, over the limit of {SOCKET_PATH_LIMIT}", plain.display());
+    Err(Failure::new("unavailable", Kind::Unavailable, message).with_hint("set TRELLIS_SOCKET to a shorter path"))
+}
+
+fn foreign_directory(path: &Path) -> Failure {
+    Failure::new(
+        "denied",
+        Kind::Refused,
+        format!("the socket's directory `{}` belongs to another user", path.display()),
+    )
+    .with_hint("set TRELLIS_SOCKET to a path in a directory of your own, or unset XDG_RUNTIME_DIR")
+}
+
+/// Start-up errors name the path: they are for the person at this machine.
+fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
+    let hint = match error.kind() {
+        io::ErrorKind::PermissionDenied => "check who owns it and whether it may be written",
+        io::ErrorKind::ReadOnlyFilesystem => "set XDG_STATE_HOME and TRELLIS_SOCKET to places that can be written",
+        io::ErrorKind::StorageFull => "free some disk space",
+        _ => "see `trellisd --help` for the places that are used, and how to change them",
+    };
+    Failure::new("unavailable", Kind::Unavailable, format!("cannot {what} `{}`: {error}", path.display()))
+        .with_hint(hint)
+}

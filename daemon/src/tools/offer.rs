@@ -1,0 +1,111 @@
+//! Resources and prompts: tables like the tools', with their completions.
+
+use std::collections::BTreeMap;
+
+use trellis_protocol::Failure;
+
+use super::Halves;
+
+/// One kind of resource: a fixed URI, or a template with the ones that exist now.
+#[derive(Debug)]
+pub struct Resource {
+    /// `vine://spec/brief`, or with variables `todo:///contexts/{name}`.
+    pub uri: &'static str,
+    /// Short and unique.
+    pub name: &'static str,
+    /// For people.
+    pub title: &'static str,
+    /// For models.
+    pub description: &'static str,
+    /// What the content is.
+    pub mime: &'static str,
+    /// The ones that exist now; not asked for a fixed URI.
+    pub list: Option<Halves<(), Vec<Listed>>>,
+    /// The content of one, by the variables of its URI.
+    pub read: Halves<Variables, Contents>,
+    /// Values that fit a variable so far.
+    pub complete: Option<Halves<Partial, Vec<String>>>,
+}
+
+/// The variables of a URI.
+pub type Variables = BTreeMap<String, String>;
+
+/// One resource that exists now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    /// Its URI.
+    pub uri: String,
+    /// For people.
+    pub name: String,
+    /// When it last changed, RFC 3339.
+    pub last_modified: Option<String>,
+}
+
+/// The content of a resource.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contents {
+    /// The text.
+    pub text: String,
+    /// When it last changed, RFC 3339.
+    pub last_modified: Option<String>,
+}
+
+/// A value that is being typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Partial {
+    /// Which argument or variable.
+    pub name: String,
+    /// What is there so far.
+    pub value: String,
+    /// The others, as far as they are known.
+    pub others: BTreeMap<String, String>,
+}
+
+/// A prompt: a text that a person asks for by name.
+#[derive(Debug)]
+pub struct Prompt {
+    /// Short and ASCII: hosts make a command of it.
+    pub name: &'static str,
+    /// For people.
+    pub title: &'static str,
+    /// For people.
+    pub description: &'static str,
+    /// What it takes.
+    pub arguments: Vec<Argument>,
+    /// Its text.
+    pub get: Halves<BTreeMap<String, String>, PromptText>,
+    /// Values that fit an argument so far.
+    pub complete: Option<Halves<Partial, Vec<String>>>,
+}
+
+/// One argument of a prompt.
+#[derive(Debug)]
+pub struct Argument {
+    /// Its name.
+    pub name: &'static str,
+    /// For people.
+    pub description: &'static str,
+    /// Whether the prompt makes no sense without it.
+    pub required: bool,
+}
+
+/// The text of a prompt, said as the user.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptText {
+    /// The text.
+    pub text: String,
+}
+
+impl Prompt {
+    /// The first required argument that was not given.
+    pub fn missing(&self, given: &BTreeMap<String, String>) -> Option<&'static str> {
+        self.arguments.iter().find(|argument| argument.required && !given.contains_key(argument.name)).map(|a| a.name)
+    }
+}
+
+/// A resource with this URI does not exist.
+pub fn no_such_resource(uri: &str) -> Failure {
+    Failure::new("not_found", trellis_protocol::Kind::Missing, format!("there is no resource `{uri}`"))
+        .with_hint("ask for resources/list or resources/templates/list")
+        .with_details(serde_json::json!({ "uri": uri }))
+}

@@ -1,0 +1,69 @@
+//! What a tool may know about who is calling: directory, environment, zone, roots.
+//!
+//! Filled from the greeting of a proxy; the roots follow when the host has told them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use jiff::tz::TimeZone;
+
+/// One session, as the families see it.
+#[derive(Debug, Default)]
+pub struct Session {
+    /// Where the host started the session: absolute, and not a place that says nothing (`/`, a home).
+    pub directory: Option<PathBuf>,
+    /// The session's settings; paths among them are absolute.
+    pub environment: BTreeMap<String, String>,
+    /// Dates in names of new files are in this zone.
+    pub zone: TimeZoneOrSystem,
+    /// New files get `0666 & !umask`.
+    pub umask: u32,
+    /// The host's roots, once it has told them.
+    pub(crate) roots: ArcSwapOption<Vec<PathBuf>>,
+}
+
+/// A zone, the system's by default.
+#[derive(Debug, Clone)]
+pub struct TimeZoneOrSystem(pub TimeZone);
+
+impl Default for TimeZoneOrSystem {
+    fn default() -> Self {
+        Self(TimeZone::system())
+    }
+}
+
+impl Session {
+    /// A setting that is set and not empty.
+    pub fn variable(&self, name: &str) -> Option<&str> {
+        self.environment.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// A setting that must be an integer of at least 1; anything else is as if it were not set.
+    pub fn count(&self, name: &str) -> Option<usize> {
+        let value = self.variable(name)?;
+        match value.trim().parse::<usize>() {
+            Ok(count) if count >= 1 => Some(count),
+            _ => {
+                tracing::warn!(setting = name, "ignored: not an integer of at least 1");
+                None
+            }
+        }
+    }
+
+    /// A setting that holds a path.
+    pub fn path(&self, name: &str) -> Option<&Path> {
+        self.variable(name).map(Path::new)
+    }
+
+    /// The host's roots; none until it has told them.
+    pub fn roots(&self) -> Arc<Vec<PathBuf>> {
+        self.roots.load_full().unwrap_or_default()
+    }
+
+    /// Takes note of the host's roots.
+    pub fn set_roots(&self, roots: Vec<PathBuf>) {
+        self.roots.store(Some(Arc::new(roots)));
+    }
+}

@@ -1,0 +1,143 @@
+//! A tool: its name, its sentence, its arguments and its two halves; and what it answers.
+
+use serde_json::{Map, Value};
+use trellis_protocol::Failure;
+
+use super::{Halves, Session, halves};
+use crate::clock::Now;
+use crate::families::need::{Carried, Look};
+
+/// One row of a family's table of tools.
+#[derive(Debug)]
+pub struct Tool {
+    /// The family's own name for it, `^[a-z][a-z0-9_]{0,39}$`.
+    pub name: &'static str,
+    /// For people.
+    pub title: &'static str,
+    /// For models: the first sentence says when to use it.
+    pub description: &'static str,
+    /// JSON Schema of the arguments; an object.
+    pub schema: Map<String, Value>,
+    /// What it does to the user's files.
+    pub effect: Effect,
+    /// What it does.
+    pub run: Halves<Map<String, Value>, Answer>,
+}
+
+/// What a tool does to the user's files; read-only sessions and annotations follow from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    Reads,
+    /// Changes them.
+    Writes {
+        /// May remove or replace something.
+        destructive: bool,
+        /// The same call again changes nothing more.
+        idempotent: bool,
+    },
+    /// Nothing, but it makes the daemon work: stays in read-only sessions.
+    Administers,
+}
+
+/// What a tool takes. Families parse by themselves, so that every mistake gets their own code.
+pub trait Arguments: Sized {
+    /// JSON Schema of the arguments; an object.
+    fn schema() -> Value;
+
+    /// Reads them. Unknown ones are ignored; null counts as absent where the contract says so.
+    fn parse(arguments: &Map<String, Value>) -> Result<Self, Failure>;
+}
+
+impl Tool {
+    /// A tool that changes nothing.
+    pub fn read<A, L>(
+        (name, title): (&'static str, &'static str),
+        description: &'static str,
+        needs: impl Fn(&A, &Session) -> Result<L, Failure> + Send + Sync + 'static,
+        op: impl Fn(L::Seen, &A, &Now) -> Result<Answer, Failure> + Send + Sync + 'static,
+    ) -> Self
+    where
+        A: Arguments + 'static,
+        L: Look,
+    {
+        let Value::Object(schema) = A::schema() else { unreachable!("the schema of {name} is an object") };
+        Self { name, title, description, schema, effect: Effect::Reads, run: parsed(needs, op) }
+    }
+}
+
+/// Puts the parsing of arguments in front of the halves. They travel with what was seen, so that they
+/// are parsed once.
+fn parsed<A, L>(
+    needs: impl Fn(&A, &Session) -> Result<L, Failure> + Send + Sync + 'static,
+    op: impl Fn(L::Seen, &A, &Now) -> Result<Answer, Failure> + Send + Sync + 'static,
+) -> Halves<Map<String, Value>, Answer>
+where
+    A: Arguments + 'static,
+    L: Look,
+{
+    halves(
+        move |raw: &Map<String, Value>, session: &Session| {
+            let arguments = A::parse(raw)?;
+            let look = needs(&arguments, session)?;
+            Ok((Carried(arguments), look))
+        },
+        move |(arguments, seen), _, now| op(seen, &arguments, now),
+    )
+}
+
+/// What a tool answers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Answer {
+    /// The result.
+    pub body: Body,
+    /// What is no part of the family's fixed result: `trellis/…`.
+    pub meta: Map<String, Value>,
+    /// What others should hear about.
+    pub notices: Vec<Notice>,
+}
+
+/// The result in the form that the family's contract fixes.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Body {
+    /// Goes out as structured content, and as the same JSON in the text.
+    Object(Map<String, Value>),
+    /// Goes out as text alone.
+    Text(String),
+}
+
+/// Something that sessions may have asked to hear about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Notice {
+    /// The content of a resource changed.
+    Updated(String),
+    /// There are other resources than before.
+    ResourcesChanged,
+    /// There are other prompts than before.
+    PromptsChanged,
+    /// There are other tools than before.
+    ToolsChanged,
+}
+
+impl Answer {
+    /// A JSON object. Anything else is a mistake in the family, and goes out as its text.
+    pub fn object(value: Value) -> Self {
+        let body = match value {
+            Value::Object(map) => Body::Object(map),
+            other => Body::Text(other.to_string()),
+        };
+        Self { body, meta: Map::new(), notices: Vec::new() }
+    }
+
+    /// Text alone.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { body: Body::Text(text.into()), meta: Map::new(), notices: Vec::new() }
+    }
+
+    /// With something that others should hear about.
+    #[must_use]
+    pub fn with_notice(mut self, notice: Notice) -> Self {
+        self.notices.push(notice);
+        self
+    }
+}

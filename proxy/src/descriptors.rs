@@ -1,0 +1,44 @@
+//! Which descriptors a started daemon must not inherit. Hosts leak pipes into their servers; one that lived on in a
+//! daemon would keep the host waiting for its end. The one module with unsafe code.
+
+#![allow(unsafe_code, reason = "a descriptor that this program did not open is known only by its number")]
+
+use std::os::fd::{BorrowedFd, RawFd};
+
+use rustix::io::FdFlags;
+
+/// Tried when the system does not list the open ones.
+const GUESS: RawFd = 256;
+
+/// Marks every descriptor but the three standard ones to be closed in children.
+pub(crate) fn keep_from_children() {
+    for number in open().unwrap_or_else(|| (3..GUESS).collect()) {
+        // SAFETY: the call only sets a flag that the standard library sets on everything it opens; a number
+        // that is closed by now gives an error, and nothing is read, written or closed.
+        let descriptor = unsafe { BorrowedFd::borrow_raw(number) };
+        let _ = rustix::io::fcntl_setfd(descriptor, FdFlags::CLOEXEC);
+    }
+}
+
+/// The numbers of the open descriptors, without the standard ones.
+fn open() -> Option<Vec<RawFd>> {
+    let listed = std::fs::read_dir("/dev/fd").ok()?;
+    let number = |entry: std::io::Result<std::fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
+    Some(listed.filter_map(number).filter(|number| *number > 2).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    #[test]
+    fn open_descriptors_are_marked() {
+        let file = std::fs::File::open("/dev/null").expect("always there");
+        rustix::io::fcntl_setfd(&file, FdFlags::empty()).expect("open");
+        assert!(open().is_some_and(|numbers| numbers.contains(&file.as_raw_fd())));
+        keep_from_children();
+        assert_eq!(rustix::io::fcntl_getfd(&file).expect("open"), FdFlags::CLOEXEC);
+    }
+}

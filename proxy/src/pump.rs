@@ -1,0 +1,163 @@
+//! Messages both ways, once a daemon is there. [`from_host`] is the first thread: stdin lines → frames. [`to_host`]
+//! is what the second one does while connected: frames → stdout lines. Bodies are never looked into.
+
+use std::io::{self, PipeReader};
+use std::io::{BufRead, BufReader, Read};
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use interprocess::local_socket::Stream;
+use rustix::io::Errno;
+use rustix::net::{SendFlags, Shutdown};
+use rustix::stdio::stdin;
+use trellis_protocol::codec::{self, LENGTH_BYTES};
+use trellis_protocol::envelope::{Bye, Envelope, Part};
+use trellis_protocol::message::Fault;
+
+use crate::connect;
+use crate::lines::{Line, Lines};
+use crate::parts::Parts;
+use crate::session::{End, Session};
+use crate::vigil::{Event, Over, Vigil};
+
+/// How much is read from the socket at once.
+const READ: usize = 8 << 10;
+/// A buffer beyond this is given back after use.
+const LARGE: usize = 64 << 10;
+
+/// Serves the host until it leaves.
+pub(crate) fn from_host(session: &Session, wake: PipeReader) -> ExitCode {
+    let vigil = Vigil::new(wake);
+    let mut lines = Lines::new();
+    if let Ok(()) = serve(session, &vigil, &mut lines) {
+        say_goodbye(session);
+    }
+    ExitCode::SUCCESS
+}
+
+fn serve(session: &Session, vigil: &Vigil, lines: &mut Lines) -> Result<(), Over> {
+    let mut ended = false;
+    loop {
+        send_what_waits(session, vigil)?;
+        if ended && !session.close() {
+            return Ok(());
+        }
+        match vigil.next() {
+            Event::Over if ended => return Ok(()),
+            Event::Over => return Err(Over),
+            Event::Woken => session.awake(),
+            Event::Input => ended = !read_input(session, vigil, lines)?,
+        }
+    }
+}
+
+/// Reads once; false when stdin has ended.
+fn read_input(session: &Session, vigil: &Vigil, lines: &mut Lines) -> Result<bool, Over> {
+    let count = match rustix::io::read(stdin(), lines.room()) {
+        Ok(count) => count,
+        Err(Errno::INTR | Errno::AGAIN) => return Ok(true),
+        Err(_) => 0,
+    };
+    lines.add(count);
+    while let Some(line) = lines.next() {
+        match line {
+            Line::Whole(line) => take(session, vigil, line)?,
+            Line::TooLong => session.outlet.write_watched(&Fault::TooLong.answer(), vigil)?,
+        }
+    }
+    if count == 0 {
+        vigil.input_ended();
+        if let Some(line) = lines.rest() {
+            take(session, vigil, line)?;
+        }
+    }
+    Ok(count > 0)
+}
+
+fn take(session: &Session, vigil: &Vigil, line: &[u8]) -> Result<(), Over> {
+    if line.iter().all(u8::is_ascii_whitespace) {
+        return Ok(());
+    }
+    match session.take(line) {
+        Some(answer) => session.outlet.write_watched(&answer, vigil),
+        None => send_what_waits(session, vigil),
+    }
+}
+
+fn send_what_waits(session: &Session, vigil: &Vigil) -> Result<(), Over> {
+    while let Some((stream, bytes)) = session.next_to_send() {
+        if !send(&stream, &bytes, vigil)? {
+            session.broke(&stream);
+            hang_up(&stream);
+        }
+    }
+    Ok(())
+}
+
+/// Sends all the bytes; false when the connection is over. Never blocks in a way that would miss the host's end.
+fn send(stream: &Stream, mut bytes: &[u8], vigil: &Vigil) -> Result<bool, Over> {
+    let socket = connect::descriptor(stream);
+    while !bytes.is_empty() {
+        match rustix::net::send(socket, bytes, SendFlags::DONTWAIT) {
+            Ok(count) => bytes = &bytes[count..],
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => vigil.writable(socket)?,
+            Err(_) => return Ok(false),
+        }
+    }
+    Ok(true)
+}
+
+/// The daemon notices the end of the connection anyway, so this is not waited for.
+fn say_goodbye(session: &Session) {
+    if let (Some(stream), Ok(bytes)) = (session.leave(), codec::encode(&Envelope::Bye(Bye::Done))) {
+        let _ = rustix::net::send(connect::descriptor(&stream), &bytes, SendFlags::DONTWAIT);
+    }
+}
+
+/// Brings what the daemon sends to the host, until the connection is over.
+pub(crate) fn to_host(session: &Session, stream: &Arc<Stream>) -> End {
+    let end = deliver(session, stream);
+    // The first thread may be waiting for room in this socket.
+    hang_up(stream);
+    end
+}
+
+fn deliver(session: &Session, stream: &Stream) -> End {
+    let mut reader = BufReader::with_capacity(READ, stream);
+    let mut body = Vec::new();
+    let mut parts = Parts::default();
+    loop {
+        let frame = match next(&mut reader, &mut body) {
+            Ok(Envelope::Frame(frame)) => frame,
+            Ok(Envelope::Bye(Bye::Draining)) => return End::Draining,
+            Ok(Envelope::Bye(_) | Envelope::Order(_) | Envelope::Report(_)) | Err(_) => return End::Broken,
+        };
+        let whole = frame.part != Part::More;
+        match parts.join(frame) {
+            Ok(Some(frame)) => session.arrived(&frame),
+            Ok(None) => {}
+            Err(_) => return End::Broken,
+        }
+        if whole && body.capacity() > LARGE {
+            body = Vec::new();
+        }
+    }
+}
+
+/// The next envelope. `body` is only lent, so that small messages need no memory of their own.
+pub(crate) fn next(reader: &mut impl BufRead, body: &mut Vec<u8>) -> io::Result<Envelope> {
+    let mut prefix = [0; LENGTH_BYTES];
+    reader.read_exact(&mut prefix)?;
+    let length = codec::envelope_length(prefix).map_err(io::Error::other)?;
+    body.clear();
+    // Grows with what comes, not with what was announced.
+    if reader.take(length as u64).read_to_end(body)? < length {
+        return Err(io::ErrorKind::UnexpectedEof.into());
+    }
+    codec::decode(body).map_err(io::Error::other)
+}
+
+fn hang_up(stream: &Stream) {
+    let _ = rustix::net::shutdown(connect::descriptor(stream), Shutdown::Both);
+}

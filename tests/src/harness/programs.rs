@@ -1,0 +1,41 @@
+//! The programs, built once per run with the profile of the test.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Where the programs of this run are.
+fn directory() -> &'static PathBuf {
+    static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
+    DIRECTORY.get_or_init(|| {
+        let test = std::env::current_exe().expect("a test is a program");
+        let directory = test.parent().and_then(|deps| deps.parent()).expect("target/<profile>/deps").to_owned();
+        let profile = match directory.file_name().and_then(|name| name.to_str()) {
+            Some("debug") | None => "dev",
+            Some(name) => name,
+        };
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let built = Command::new(cargo)
+            .args(["build", "--quiet", "--workspace", "--bins", "--profile", profile])
+            .current_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
+            .status()
+            .expect("cargo runs");
+        assert!(built.success(), "the programs must build");
+        directory
+    })
+}
+
+/// The proxy.
+pub fn proxy() -> PathBuf {
+    directory().join("trellis-mcp")
+}
+
+/// The daemon.
+pub fn daemon() -> PathBuf {
+    directory().join("trellisd")
+}
+
+/// The daemon with the family that exists only in tests.
+pub fn rehearsal_daemon() -> PathBuf {
+    directory().join("trellisd-rehearsal")
+}

@@ -1,0 +1,2 @@
+//! The tree checks itself.
+#![allow(clippy::disallowed_methods, reason = "tests make files and start programs")]

@@ -118,12 +118,13 @@ fn marked(number: u16, body: &impl Serialize) -> Result<Vec<u8>, CodecError> {
 fn append(value: &impl Serialize, bytes: &mut Vec<u8>) -> Result<(), CodecError> {
     bincode::serde::encode_into_std_write(value, bytes, CONFIG)
         .map(|_| ())
-        .map_err(|error| CodecError::Garbled(error.to_string()))
+        .map_err(|_| CodecError::Garbled("it cannot be written".to_owned()))
 }
 
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, CodecError> {
-    let (value, used) =
-        bincode::serde::decode_from_slice(body, CONFIG).map_err(|error| CodecError::Garbled(error.to_string()))?;
+    // bincode's own words are the `Debug` form of its error: of little use to people, and large in the proxy.
+    let (value, used) = bincode::serde::decode_from_slice(body, CONFIG)
+        .map_err(|_| CodecError::Garbled("a field is cut off or has a value it cannot have".to_owned()))?;
     if used == body.len() {
         Ok(value)
     } else {

@@ -151,7 +151,8 @@ fn not_started(reason: &str, places: &Places) -> Why {
 fn find(around: &Surroundings) -> Result<PathBuf, Why> {
     if let Some(named) = around.variable("TRELLIS_DAEMON").map(PathBuf::from) {
         return if named.is_file() {
-            Ok(named)
+            // The daemon is started in another directory than this one.
+            Ok(std::path::absolute(&named).unwrap_or(named))
         } else {
             Err(Why::new(
                 format!("TRELLIS_DAEMON names `{}`, which is not a file", named.display()),

@@ -94,11 +94,16 @@ fn discovery(why: &Why) -> String {
 }
 
 fn tool_list(remembered: Option<&str>, why: &Why) -> String {
-    let is_list = |text: &&str| serde_json::from_str::<Vec<&RawValue>>(text).is_ok_and(|tools| !tools.is_empty());
-    match remembered.filter(is_list) {
+    match remembered.filter(|text| is_list(text)) {
         Some(tools) => list("tools", tools),
         None => list("tools", &status_tool(why)),
     }
+}
+
+/// Whether a text is a JSON array with something in it.
+fn is_list(text: &str) -> bool {
+    let inside = |raw: &RawValue| Some(raw.get().strip_prefix('[')?.strip_suffix(']')?.trim().is_empty());
+    serde_json::from_str::<&RawValue>(text).is_ok_and(|raw| inside(raw) == Some(false))
 }
 
 /// A host that shows no tools at all would hide that anything is wrong.
@@ -172,7 +177,7 @@ mod tests {
     fn lists_come_from_memory_or_hold_one_tool() {
         let remembered = r#"[{"name":"search"}]"#;
         assert_eq!(ask("tools/list", "{}", false, Some(remembered))["result"]["tools"], json!([{ "name": "search" }]));
-        for broken in [None, Some("[]"), Some("{"), Some("{}"), Some("[1] x")] {
+        for broken in [None, Some("[ ]"), Some("{"), Some("{}"), Some("[1] x")] {
             let answer = ask("tools/list", "{}", false, broken);
             assert_eq!(answer["result"]["tools"][0]["name"], "trellis_status");
             assert_eq!(answer["result"]["tools"][0]["annotations"].as_object().map(serde_json::Map::len), Some(4));

@@ -1,8 +1,6 @@
 //! Keeps a daemon at the other end, for as long as the host lives: finds or starts one, greets it with what the
 //! session had before, and does so again when it goes. The whole life of the second thread.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::io::{BufReader, Write};
 use std::sync::Arc;
 use std::thread::sleep;
@@ -265,11 +263,11 @@ struct Backoff {
 }
 
 impl Backoff {
-    /// Up to a quarter is added by chance, so that many proxies do not come at once.
+    /// Up to a quarter is added, another part in each process, so that many proxies do not come at once.
     fn next(&mut self, refusing: bool) -> Duration {
         let step = self.step(refusing);
-        let chance = RandomState::new().build_hasher().finish() % 256;
-        step + step * u32::try_from(chance).unwrap_or_default() / 1024
+        let part = (std::process::id() + self.failures).wrapping_mul(0x9e37_79b1) >> 24;
+        step + step * part / 1024
     }
 
     /// 20 ms, doubled up to a second; up to five while requests are refused anyway.

@@ -1,5 +1,5 @@
 //! What the two threads share: the table of requests, where the session stands, and the way to wake each other. Every
-//! change of state happens here, under one lock that is never held while reading or writing anything.
+//! change of state happens here, under one lock that is never held while a host or a daemon is waited for.
 
 use std::io::{PipeReader, PipeWriter, Write};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -210,7 +210,9 @@ impl Session {
         state.key = Some(key);
         state.phase = Phase::Up(Arc::clone(stream));
         let tell = std::mem::take(&mut state.misled) && state.pending.is_open();
-        self.wake(&mut state);
+        if state.closing || state.pending.has_sendable() {
+            self.wake(&mut state);
+        }
         drop(state);
         if tell {
             self.outlet.write(refuse::LIST_CHANGED);

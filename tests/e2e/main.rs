@@ -1,2 +1,8 @@
 //! Stories of users, through every door.
 #![allow(clippy::disallowed_methods, reason = "tests make files and start programs")]
+
+/// From nothing to a connected host, and back.
+mod first_day;
+
+/// Reading the vault.
+mod vault;

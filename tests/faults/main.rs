@@ -1,2 +1,50 @@
 //! Starts, kills, floods, deaf clients, strangers: what must not hurt.
 #![allow(clippy::disallowed_methods, reason = "tests make files and start programs")]
+
+/// Tests that need the whole machine take turns.
+mod turns;
+
+/// What the system says about a process.
+mod process;
+
+/// Hosts that keep calls in flight and book every answer.
+mod load;
+
+/// The socket without a proxy or without a daemon.
+mod raw;
+
+/// However many start it: one daemon.
+mod starts;
+
+/// A daemon that dies at work.
+mod crash;
+
+/// No daemon to be had.
+mod refuse;
+
+/// Builds of different age.
+mod versions;
+
+/// Bytes that are no protocol.
+mod garbage;
+
+/// Strangers and open directories.
+mod security;
+
+/// Paths that do not fit into a socket's address.
+mod long_paths;
+
+/// A daemon that leaves on purpose.
+mod leaving;
+
+/// A socket that a service manager opened.
+mod inherited;
+
+/// A host that leaves.
+mod farewell;
+
+/// Clients that flood, stall or do not listen.
+mod slow;
+
+/// Nobody wants anything.
+mod idle;

@@ -4,6 +4,7 @@
 //! directory or special file. No link is ever followed and opening never waits, so a component that
 //! is swapped at any moment leads nowhere, and a FIFO does not hold us up.
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 #[cfg(target_os = "linux")]
@@ -80,8 +81,7 @@ fn walk(root: BorrowedFd<'_>, path: &RelativePath) -> Result<OwnedFd, Unseen> {
     persist(|| openat(parent.as_ref().map_or(root, AsFd::as_fd), name, reading(), Mode::empty()))
 }
 
-/// Opens one directory on the way. The system says of a link, as of a file, only that it is no
-/// directory; so we look which of them it is.
+/// Opens one directory on the way.
 fn step(parent: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Unseen> {
     // Going through a directory takes less permission than reading it.
     #[cfg(target_os = "linux")]
@@ -89,18 +89,34 @@ fn step(parent: BorrowedFd<'_>, name: &str) -> Result<OwnedFd, Unseen> {
     #[cfg(not(target_os = "linux"))]
     let access = OFlags::RDONLY;
     let flags = access | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    persist(|| match openat(parent, name, flags, Mode::empty()) {
-        Err(Errno::NOTDIR) => {
-            let there = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
-            Err(match FileType::from_raw_mode(there.st_mode) {
-                FileType::Symlink => Errno::LOOP,
-                // A directory now: it was swapped between the two calls.
-                FileType::Directory => Errno::AGAIN,
-                _ => Errno::NOTDIR,
-            })
-        }
-        opened => opened,
+    persist(|| told_apart(parent, name.as_ref(), openat(parent, name, flags, Mode::empty())))
+}
+
+/// The system says of a link, as of a file, only that it is no directory; so we look which of them it is.
+fn told_apart(
+    parent: BorrowedFd<'_>,
+    name: &OsStr,
+    opened: rustix::io::Result<OwnedFd>,
+) -> rustix::io::Result<OwnedFd> {
+    let Err(Errno::NOTDIR) = opened else { return opened };
+    let there = statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)?;
+    Err(match FileType::from_raw_mode(there.st_mode) {
+        FileType::Symlink => Errno::LOOP,
+        // A directory now: it was swapped between the two calls.
+        FileType::Directory => Errno::AGAIN,
+        _ => Errno::NOTDIR,
     })
+}
+
+/// Opens one directory so that it can be listed and flushed; a link is refused.
+pub(super) fn step_into(parent: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Unseen> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    persist(|| told_apart(parent, name, openat(parent, name, flags, Mode::empty())))
+}
+
+/// Opens a file in an open directory for reading; a link is refused.
+pub(super) fn open_here(directory: BorrowedFd<'_>, name: &OsStr) -> Result<OwnedFd, Unseen> {
+    persist(|| openat(directory, name, reading(), Mode::empty()))
 }
 
 fn persist(open: impl Fn() -> rustix::io::Result<OwnedFd>) -> Result<OwnedFd, Unseen> {

@@ -18,6 +18,18 @@ pub mod roots;
 /// The same name in another Unicode form.
 mod spelling;
 
+/// A short name for some bytes.
+pub mod digest;
+
+/// Every call that changes a user's file, as a trait.
+pub mod calls;
+
+/// Names of temp files.
+pub mod temp;
+
+/// Write beside, flush, exchange, flush.
+pub mod write;
+
 /// Which project a directory belongs to.
 pub mod project;
 
@@ -30,6 +42,7 @@ pub mod reporter;
 /// Our own small files in the state and cache directories.
 pub mod own;
 
+pub use digest::Digest;
 pub use path::RelativePath;
 pub use reporter::Reporter;
 pub use root::{Identity, OpenFile, Root};

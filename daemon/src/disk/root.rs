@@ -69,6 +69,12 @@ impl Root {
         Ok((there.dev(), there.ino()) == (here.dev(), here.ino()))
     }
 
+    /// The directory itself, open so that it can be listed and flushed.
+    pub(super) fn handle(&self) -> Result<OwnedFd, Unseen> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        openat(&self.directory, ".", flags, Mode::empty()).map_err(unseen)
+    }
+
     /// Opens a regular file.
     pub fn open_file(&self, path: &RelativePath, links: Links) -> Result<OpenFile, Unseen> {
         let (file, metadata) = self.opened(path, links)?;
@@ -82,8 +88,7 @@ impl Root {
     /// Lists one level, in the directory's own order; `None` is the root itself.
     pub fn list(&self, path: Option<&RelativePath>, links: Links) -> Result<Vec<Entry>, Unseen> {
         let Some(path) = path else {
-            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            return entries(openat(&self.directory, ".", flags, Mode::empty()).map_err(unseen)?).map_err(unseen);
+            return entries(self.handle()?).map_err(unseen);
         };
         let (file, metadata) = self.opened(path, links)?;
         match () {

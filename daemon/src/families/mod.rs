@@ -6,6 +6,9 @@
 /// What a tool may ask to have looked at before it runs.
 pub mod need;
 
+/// What a tool wants done to files.
+pub mod edit;
+
 pub mod vault;
 
 use trellis_protocol::Failure;

@@ -69,7 +69,9 @@ async fn session(
         }
     };
     let resume = hello.resume.take();
-    let key = resume.as_ref().map_or_else(new_key, |resume: &Resume| resume.session);
+    // A session that was never greeted before has no name yet, even if it has something to resume.
+    let named = resume.as_ref().map(|resume: &Resume| resume.session).filter(|key| *key != SessionKey::default());
+    let key = named.unwrap_or_else(new_key);
     let notice = (!catalogue.unknown_tools.is_empty())
         .then(|| format!("--tools names nothing that exists: {}", catalogue.unknown_tools.join(", ")));
     let connected = Arc::new(Connected {

@@ -1,7 +1,14 @@
-//! The daemon with the family that exists only in tests.
+//! The daemon with the families that exist only in tests.
 
 use std::process::ExitCode;
 
+use trellis_tests::rehearsal::Rehearsal;
+use trellis_tests::understudy::Understudy;
+use trellisd::families::{self, Registered};
+
 fn main() -> ExitCode {
-    trellisd::cli::main(trellisd::families::all())
+    let mut families = families::all();
+    families.push(Registered::of::<Rehearsal>());
+    families.push(Registered::of::<Understudy>());
+    trellisd::cli::main(families)
 }

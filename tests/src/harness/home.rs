@@ -1,11 +1,14 @@
 //! An account for the length of a test: its own directories, its own daemon, gone at the end.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::Value;
 use tempfile::TempDir;
+use trellis_protocol::endpoint::Places;
+use trellis_proxy::surroundings;
 
 use super::{Client, programs};
 
@@ -61,6 +64,15 @@ impl Home {
     /// The state directory of Trellis.
     pub fn state(&self) -> PathBuf {
         self.path().join(".local/state/trellis")
+    }
+
+    /// Where the programs of this home look for each other.
+    pub fn places(&self) -> Places {
+        let command = self.command(&self.daemon);
+        let mut around = surroundings::gather();
+        let set = |(name, value): (&OsStr, Option<&OsStr>)| Some((name.to_owned(), value?.to_owned()));
+        around.variables = command.get_envs().filter_map(set).collect();
+        Places::of(&around)
     }
 
     /// Writes a file below the project, and the directories above it.

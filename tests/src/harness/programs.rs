@@ -1,6 +1,6 @@
 //! The programs, built once per run with the profile of the test.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
@@ -9,7 +9,7 @@ fn directory() -> &'static PathBuf {
     static DIRECTORY: OnceLock<PathBuf> = OnceLock::new();
     DIRECTORY.get_or_init(|| {
         let test = std::env::current_exe().expect("a test is a program");
-        let directory = test.parent().and_then(|deps| deps.parent()).expect("target/<profile>/deps").to_owned();
+        let directory = profile_directory(&test);
         let profile = match directory.file_name().and_then(|name| name.to_str()) {
             Some("debug") | None => "dev",
             Some(name) => name,
@@ -38,4 +38,11 @@ pub fn daemon() -> PathBuf {
 /// The daemon with the family that exists only in tests.
 pub fn rehearsal_daemon() -> PathBuf {
     directory().join("trellisd-rehearsal")
+}
+
+/// A test is in `target/<profile>/deps`, a bench in `target/<profile>`.
+fn profile_directory(program: &Path) -> PathBuf {
+    let beside = program.parent().expect("a program has a directory");
+    let is_deps = beside.file_name().is_some_and(|name| name == "deps");
+    if is_deps { beside.parent().expect("target/<profile>").to_owned() } else { beside.to_owned() }
 }

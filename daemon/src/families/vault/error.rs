@@ -132,15 +132,15 @@ impl Coded for VaultError {
             Self::Parameter { field, given, path, .. } => {
                 tell("path", path.as_ref().map(text));
                 tell("field", Some(json!(field)));
-                tell("value", given.clone());
+                tell("value", given.as_ref().map(shown));
             }
             Self::NoPath { given } => {
                 tell("field", Some(json!("path")));
-                tell("value", given.clone());
+                tell("value", given.as_ref().map(shown));
             }
             Self::Path { given, .. } => {
                 tell("field", Some(json!("path")));
-                tell("value", Some(json!(given)));
+                tell("value", Some(json!(shortened(given))));
             }
             Self::Unseen { path, why, .. } => {
                 tell("path", path.as_ref().map(text));
@@ -148,7 +148,7 @@ impl Coded for VaultError {
                     Unseen::NoProject => tell("field", Some(json!("project_root"))),
                     Unseen::ForeignProject(project) => {
                         tell("field", Some(json!("project_root")));
-                        tell("value", Some(json!(project.to_string_lossy())));
+                        tell("value", Some(json!(shortened(&project.to_string_lossy()))));
                     }
                     Unseen::TooLarge { size, limit } => {
                         tell("size", Some(json!(size)));
@@ -196,6 +196,15 @@ fn parameter(field: &str, wanted: &str, given: Option<&Value>) -> String {
     match given {
         Some(given) => format!("`{field}` must be {wanted}, not `{}`", shortened(&given.to_string())),
         None => format!("`{field}` must be {wanted}"),
+    }
+}
+
+/// A value as it came, unless it is long: nobody needs a megabyte back to see which argument was wrong.
+fn shown(value: &Value) -> Value {
+    let text = value.as_str().map_or_else(|| value.to_string().into(), Cow::Borrowed);
+    match shortened(&text) {
+        Cow::Borrowed(_) => value.clone(),
+        Cow::Owned(beginning) => beginning.into(),
     }
 }
 
@@ -251,8 +260,12 @@ mod tests {
         check(error, "invalid_path", Kind::Input, "the path must not contain `..`: `../x`", details);
         let error = VaultError::NoPath { given: None };
         check(error, "invalid_path", Kind::Input, "`path` must be a path below the vault", json!({ "field": "path" }));
-        let long = VaultError::parameter("limits", "an object", "あ".repeat(500)).to_string();
-        assert!(long.chars().count() < 130 && long.ends_with("…`"), "{long}");
+        for long in [json!("あ".repeat(500)), json!([1; 500])] {
+            let error = VaultError::parameter("limits", "an object", long);
+            let (message, value) = (error.to_string(), error.details()["value"].clone());
+            assert!(message.chars().count() < 130 && message.ends_with("…`"), "{message}");
+            assert!(value.as_str().is_some_and(|value| value.chars().count() == 81), "{value}");
+        }
     }
 
     #[test]

@@ -1,0 +1,84 @@
+//! A daemon that dies at work: every request is answered once, and no host notices anything but time.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use trellis_tests::harness::{Client, Home, until};
+
+use super::load::{IN_FLIGHT, Load};
+use super::process::until_gone;
+use super::turns::heavy;
+
+const KILLS: usize = 20;
+/// What a host may wait at most because its daemon died.
+const RECOVERY: Duration = Duration::from_secs(10);
+
+fn legacy(home: &Home) -> Client {
+    home.host(&["--only", "vault"])
+}
+
+fn modern(home: &Home) -> Client {
+    let mut client = home.connect(&["--families", "vault"]);
+    client.go_modern();
+    client
+}
+
+#[test]
+fn r8_a_killed_daemon_costs_no_answer() {
+    let _turn = heavy();
+    let home = Home::new();
+    let load = Load::start(&home, vec![legacy(&home), modern(&home), legacy(&home), modern(&home)]);
+    let mut times: Vec<Duration> = (0..KILLS)
+        .map(|_| {
+            load.go_on(2 * IN_FLIGHT as u64);
+            let pid = until("a daemon", || home.daemon_pid());
+            home.kill(pid);
+            let killed = Instant::now();
+            load.go_on(IN_FLIGHT as u64);
+            killed.elapsed()
+        })
+        .collect();
+    let (clients, answers) = load.finish();
+    times.sort_unstable();
+    println!(
+        "{KILLS} kills, {answers} answers: every host goes on after p50 {:?}, p95 {:?}, at most {:?}",
+        times[KILLS / 2],
+        times[KILLS * 95 / 100],
+        times[KILLS - 1]
+    );
+    assert!(times[KILLS - 1] <= RECOVERY, "{times:?}");
+    assert_eq!(until("one daemon", || Some(home.daemons()).filter(|found| found.len() == 1)).len(), 1);
+    for mut client in clients {
+        assert_eq!(client.tool_names(), ["vault_ls", "vault_read", "vault_scan"]);
+        assert!(client.close().success());
+    }
+}
+
+#[test]
+fn r9_an_idle_session_goes_on_with_the_next_daemon() {
+    let home = Home::new();
+    let (mut old, mut new) = (legacy(&home), modern(&home));
+    let tools = (old.tool_names(), new.tool_names());
+    let pid = home.daemon_pid().expect("a daemon");
+    home.kill(pid);
+    until_gone(pid);
+    assert_eq!((old.tool_names(), new.tool_names()), tools, "the lists are the same");
+    assert_ne!(home.daemon_pid(), Some(pid));
+    old.request("ping", json!({}));
+    assert!(old.message_within(Duration::ZERO).is_none(), "nothing else was said");
+}
+
+/// Requests that come while there is no daemon wait for the next one.
+#[test]
+fn r8_what_is_said_into_the_gap_is_answered_by_the_next_daemon() {
+    let home = Home::new();
+    let mut client = legacy(&home);
+    for _ in 0..3 {
+        let pid = until("a daemon", || home.daemon_pid());
+        home.kill(pid);
+        let ids: Vec<u64> = (0..20).map(|_| client.send("tools/list", json!({}))).collect();
+        for id in ids {
+            assert_eq!(client.answer(id)["result"]["tools"].as_array().map(Vec::len), Some(3));
+        }
+    }
+}

@@ -1,0 +1,76 @@
+//! What we promise, measured. One part per file; a part returns its figures.
+
+/// Spawn, ping, memory and idleness of proxy and daemon.
+pub mod spine;
+
+use std::fmt;
+use std::time::Duration;
+
+/// A part of the bench.
+pub type Part = fn() -> Vec<Figure>;
+
+/// Every part, by the name it is asked for.
+pub const PARTS: [(&str, Part); 1] = [("spine", spine::figures)];
+
+/// One figure, beside its goal.
+#[derive(Debug)]
+pub struct Figure {
+    what: String,
+    seen: String,
+    goal: String,
+    met: bool,
+}
+
+impl Figure {
+    /// A figure that must be at most its goal.
+    pub fn at_most(what: impl Into<String>, seen: f64, goal: f64, unit: &str) -> Self {
+        Self {
+            what: what.into(),
+            seen: format!("{seen:.2} {unit}"),
+            goal: format!("≤ {goal:.2} {unit}"),
+            met: seen <= goal,
+        }
+    }
+
+    /// A figure without a goal: an anchor, or something to know.
+    pub fn note(what: impl Into<String>, seen: impl Into<String>) -> Self {
+        Self { what: what.into(), seen: seen.into(), goal: String::new(), met: true }
+    }
+}
+
+impl fmt::Display for Figure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let verdict = match (self.goal.is_empty(), self.met) {
+            (true, _) => "",
+            (false, true) => "met",
+            (false, false) => "MISSED",
+        };
+        write!(formatter, "{:<58} {:>14}  {:<14} {verdict}", self.what, self.seen, self.goal)
+    }
+}
+
+/// The middle and the 95th of a hundred.
+#[derive(Debug, Clone, Copy)]
+pub struct Spread {
+    /// Half are quicker.
+    pub p50: Duration,
+    /// Five in a hundred are slower.
+    pub p95: Duration,
+}
+
+/// Sorts and picks.
+pub fn spread(mut times: Vec<Duration>) -> Spread {
+    times.sort_unstable();
+    let at = |share: usize| times.get(times.len() * share / 100).copied().unwrap_or_default();
+    Spread { p50: at(50), p95: at(95) }
+}
+
+/// Milliseconds, as a number.
+pub fn ms(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+/// Microseconds, as a number.
+pub fn us(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e6
+}

@@ -1,0 +1,198 @@
+//! Spawn, ping, memory and idleness of proxy and daemon, beside a bare process that answers by itself.
+
+use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use super::{Figure, ms, spread, us};
+use crate::harness::{Home, programs};
+
+const SPAWNS: usize = 200;
+const COLD_STARTS: usize = 15;
+const PINGS: usize = 5000;
+const STORM: usize = 50;
+const IDLE: Duration = Duration::from_secs(1);
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
+
+/// A process that is spoken to without any machinery in between.
+struct Line {
+    child: Child,
+    stdin: ChildStdin,
+    stdout: BufReader<ChildStdout>,
+    buffer: String,
+}
+
+impl Line {
+    fn open(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("it starts");
+        let stdin = child.stdin.take().expect("stdin is piped");
+        let stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
+        Self { child, stdin, stdout, buffer: String::new() }
+    }
+
+    fn ask(&mut self, line: &str) -> Duration {
+        let began = Instant::now();
+        self.stdin.write_all(line.as_bytes()).and_then(|()| self.stdin.write_all(b"\n")).expect("it reads");
+        self.buffer.clear();
+        self.stdout.read_line(&mut self.buffer).expect("it answers");
+        assert!(self.buffer.contains("\"result\""), "{}", self.buffer);
+        began.elapsed()
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// From before the spawn until the first answer is there.
+fn first_answer(command: Command) -> (Line, Duration) {
+    let began = Instant::now();
+    let mut line = Line::open(command);
+    line.ask(INITIALIZE);
+    (line, began.elapsed())
+}
+
+/// All figures of this part.
+pub fn figures() -> Vec<Figure> {
+    let mut figures = Vec::new();
+    let size = fs::metadata(programs::proxy()).map_or(0, |file| file.len());
+    figures.push(Figure::at_most("size of trellis-mcp", size as f64 / 1e3, 700.0, "KB"));
+    figures.extend(spawns());
+    figures.extend(cold_starts());
+    figures.extend(storm());
+    figures.extend(pings());
+    figures.extend(memory());
+    figures.extend(idleness());
+    figures
+}
+
+fn bare() -> Command {
+    Command::new(programs::proxy().with_file_name("bare"))
+}
+
+fn spawns() -> Vec<Figure> {
+    let home = Home::new();
+    let _daemon = first_answer(home.proxy(&[]));
+    let (mut bares, mut proxies) = (Vec::new(), Vec::new());
+    for _ in 0..SPAWNS {
+        bares.push(first_answer(bare()).1);
+        proxies.push(first_answer(home.proxy(&[])).1);
+    }
+    let (bare, proxy) = (spread(bares), spread(proxies));
+    let ratio = proxy.p50.as_secs_f64() / bare.p50.as_secs_f64();
+    vec![
+        Figure::note(
+            "bare process: spawn → initialize, p50 / p95",
+            format!("{:.2} / {:.2} ms", ms(bare.p50), ms(bare.p95)),
+        ),
+        Figure::note("proxy: spawn → initialize, p50 / p95", format!("{:.2} / {:.2} ms", ms(proxy.p50), ms(proxy.p95))),
+        Figure::at_most("proxy : bare process", ratio, 1.25, "×"),
+    ]
+}
+
+fn cold_starts() -> Vec<Figure> {
+    let times = (0..COLD_STARTS).map(|_| first_answer(Home::new().proxy(&[])).1).collect();
+    vec![Figure::at_most("daemon not running → first answer, p50", ms(spread(times).p50), 100.0, "ms")]
+}
+
+fn storm() -> Vec<Figure> {
+    let home = Home::new();
+    let began = Instant::now();
+    let mut lines: Vec<Line> = (0..STORM).map(|_| Line::open(home.proxy(&[]))).collect();
+    for line in &mut lines {
+        line.stdin.write_all(INITIALIZE.as_bytes()).and_then(|()| line.stdin.write_all(b"\n")).expect("it reads");
+    }
+    let mut times = Vec::new();
+    std::thread::scope(|scope| {
+        let waits: Vec<_> = lines
+            .iter_mut()
+            .map(|line| {
+                scope.spawn(move || {
+                    line.stdout.read_line(&mut line.buffer).expect("it answers");
+                    began.elapsed()
+                })
+            })
+            .collect();
+        times.extend(waits.into_iter().map(|wait| wait.join().expect("an answer")));
+    });
+    let daemons = home.daemons().len();
+    vec![
+        Figure::at_most("50 proxies at one instant, no daemon: first answer, p95", ms(spread(times).p95), 1500.0, "ms"),
+        Figure::at_most("… daemons afterwards", daemons as f64, 1.0, ""),
+    ]
+}
+
+fn pings() -> Vec<Figure> {
+    let home = Home::new();
+    home.write("vault/note.md", "uno\ndos\ntres\n");
+    let (mut proxy, _) = first_answer(home.proxy(&[]));
+    let (mut bare, _) = first_answer(bare());
+    let ping = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
+    let read = r#"{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"vault_read","arguments":{"path":"note.md","full":true}}}"#;
+    let list = r#"{"jsonrpc":"2.0","id":4,"method":"tools/list"}"#;
+    let mut times = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
+    for _ in 0..PINGS {
+        times[0].push(bare.ask(ping));
+        times[1].push(proxy.ask(ping));
+    }
+    for _ in 0..PINGS / 5 {
+        times[2].push(proxy.ask(read));
+        times[3].push(proxy.ask(list));
+    }
+    let [bare, ping, read, list] = times.map(spread);
+    vec![
+        Figure::note("bare process: ping, p50", format!("{:.0} µs", us(bare.p50))),
+        Figure::at_most("ping through proxy and daemon, p50", us(ping.p50), 150.0, "µs"),
+        Figure::note("… p95", format!("{:.0} µs", us(ping.p95))),
+        Figure::note("vault_read of a small file, p50 / p95", format!("{:.0} / {:.0} µs", us(read.p50), us(read.p95))),
+        Figure::note("tools/list, p50 / p95", format!("{:.0} / {:.0} µs", us(list.p50), us(list.p95))),
+    ]
+}
+
+fn memory() -> Vec<Figure> {
+    let home = Home::new();
+    let mut lines: Vec<Line> = (0..10).map(|_| first_answer(home.proxy(&[])).0).collect();
+    let ten = summed_pss(&home, &lines);
+    let daemon_at_ten = home.daemons().into_iter().map(pss).sum::<f64>();
+    lines.extend((0..10).map(|_| first_answer(home.proxy(&[])).0));
+    let twenty = summed_pss(&home, &lines);
+    vec![
+        Figure::note("daemon with 10 sessions, PSS", format!("{daemon_at_ten:.2} MiB")),
+        Figure::at_most("each further idle session (10 → 20), summed PSS", (twenty - ten) / 10.0, 0.2, "MiB"),
+    ]
+}
+
+fn summed_pss(home: &Home, lines: &[Line]) -> f64 {
+    let proxies = lines.iter().map(|line| pss(line.child.id())).sum::<f64>();
+    proxies + home.daemons().into_iter().map(pss).sum::<f64>()
+}
+
+/// Memory of a process, shared pages divided by those who share them.
+fn pss(pid: u32) -> f64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("Pss:")).unwrap_or("0");
+    line.trim().trim_end_matches("kB").trim().parse::<f64>().unwrap_or(0.0) / 1024.0
+}
+
+fn idleness() -> Vec<Figure> {
+    let home = Home::new();
+    let (line, _) = first_answer(home.proxy(&[]));
+    let pids: Vec<u32> = home.daemons().into_iter().chain([line.child.id()]).collect();
+    let before: u64 = pids.iter().copied().map(ticks).sum();
+    std::thread::sleep(IDLE);
+    let after: u64 = pids.iter().copied().map(ticks).sum();
+    vec![Figure::at_most("proxy and daemon idle for 30 s, CPU ticks of 10 ms", (after - before) as f64, 0.0, "")]
+}
+
+/// User and system time of a process, in clock ticks.
+fn ticks(pid: u32) -> u64 {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
+    let field = |index: usize| fields.get(index).and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
+    field(11) + field(12)
+}

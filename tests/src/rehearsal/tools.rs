@@ -1,0 +1,79 @@
+//! The table of tools: name, sentences, what each needs to look at, and its op.
+
+use trellisd::families::need::{Carried, Look};
+use trellisd::tools::{Arguments, Effect, Session, Tool};
+
+use super::arguments::{CueArgs, DeclaimArgs, NoArgs, ReciteArgs, ReviseArgs, StumbleArgs, WaitArgs};
+use super::ops;
+use super::stage::{STAGE, Wait};
+
+/// All tools, in the order in which they are listed.
+pub fn table() -> Vec<Tool> {
+    vec![
+        Tool::read(
+            ("recite", "Recite a line"),
+            "Use this to hear one line of a play. Lines count from 1.",
+            nothing::<ReciteArgs>,
+            |(), args: &ReciteArgs, _| Ok(ops::recite(args)?),
+        ),
+        Tool {
+            effect: Effect::Writes { destructive: true, idempotent: true },
+            ..Tool::read(
+                ("revise", "Revise a play"),
+                "Use this to say that a play has changed. Everybody who listens is told.",
+                nothing::<ReviseArgs>,
+                |(), args: &ReviseArgs, _| Ok(ops::revise(args)?),
+            )
+        },
+        Tool::read(
+            ("wait", "Wait for a cue"),
+            "Use this to wait until a cue is given. Reports its steps if it is asked to.",
+            |args: &WaitArgs, _: &Session| Ok(Wait { cue: args.cue.clone(), steps: args.steps }),
+            |(), args: &WaitArgs, _| Ok(ops::told(&args.cue, STAGE.cue(&args.cue))),
+        ),
+        Tool {
+            effect: Effect::Administers,
+            ..Tool::read(
+                ("cue", "Give a cue"),
+                "Use this to end every wait for a cue, now and later.",
+                nothing::<CueArgs>,
+                |(), args: &CueArgs, _| {
+                    STAGE.give(&args.cue);
+                    Ok(ops::told(&args.cue, STAGE.cue(&args.cue)))
+                },
+            )
+        },
+        Tool::read(
+            ("wings", "Look into the wings"),
+            "Use this to see who waits for a cue, and who has given up.",
+            nothing::<CueArgs>,
+            |(), args: &CueArgs, _| Ok(ops::told(&args.cue, STAGE.cue(&args.cue))),
+        ),
+        Tool::read(
+            ("stumble", "Stumble"),
+            "Use this to see what a fault in a tool does to everybody else: nothing.",
+            |args: &StumbleArgs, _: &Session| {
+                assert!(args.late, "stumbled over `{}`", args.line);
+                Ok(Wait { cue: "never awaited".to_owned(), steps: 0 }).inspect(|_| STAGE.give("never awaited"))
+            },
+            |(), args: &StumbleArgs, _| panic!("stumbled late over `{}`", args.line),
+        ),
+        Tool::read(
+            ("declaim", "Declaim a long text"),
+            "Use this to get an answer of any size.",
+            |args: &DeclaimArgs, _: &Session| Ok(Carried(ops::declaim(args))),
+            |answer, _: &DeclaimArgs, _| Ok(answer),
+        ),
+        Tool::read(("bow", "Bow"), "Use this to say nothing at all.", nothing::<NoArgs>, |(), _: &NoArgs, _| {
+            Ok(trellisd::tools::Answer::text("(bows)"))
+        }),
+    ]
+}
+
+/// For a tool that needs to look at nothing.
+fn nothing<A: Arguments>(_: &A, _: &Session) -> Result<(), trellis_protocol::Failure>
+where
+    (): Look,
+{
+    Ok(())
+}

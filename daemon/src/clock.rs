@@ -26,3 +26,19 @@ impl Now {
 pub fn zone_named(name: &str) -> TimeZone {
     TimeZone::get(name).unwrap_or_else(|_| TimeZone::system())
 }
+
+/// A moment as part of a file's name: `20261116T101502Z`.
+pub fn stamp() -> String {
+    Now::read(&TimeZone::UTC).at.strftime("%Y%m%dT%H%M%SZ").to_string()
+}
+
+/// Milliseconds of the epoch.
+pub fn milliseconds() -> i64 {
+    Now::read(&TimeZone::UTC).at.as_millisecond()
+}
+
+/// The time as the file system counts it.
+#[expect(clippy::disallowed_methods, reason = "the one place where the clock is read")]
+pub fn system_time() -> std::time::SystemTime {
+    std::time::SystemTime::now()
+}

@@ -20,6 +20,9 @@ pub mod clock;
 /// The only door to the user's files.
 pub mod disk;
 
+/// Rules about text that families share.
+pub mod text;
+
 /// Every family that exists.
 pub mod families;
 

@@ -87,13 +87,24 @@ pub fn reach_at(path: &Path, uid: u32) -> Result<Stream, ConnectError> {
 
 /// Greets in the words of `number` and waits for the reply.
 pub fn greet(stream: &Stream, number: u16, hello: &Hello, patience: Duration) -> io::Result<Answered> {
+    hail(stream, number, hello, patience)?;
+    answered(stream, patience)
+}
+
+/// Sends a greeting.
+pub(crate) fn hail(stream: &Stream, number: u16, hello: &Hello, patience: Duration) -> io::Result<()> {
     let bytes = codec::encode_hello(number, hello).map_err(io::Error::other)?;
     if bytes.len() > LONG_GREETING {
         stream.set_send_timeout(Some(patience))?;
     }
+    let mut wire = stream;
+    wire.write_all(&bytes)
+}
+
+/// Waits for the reply to a greeting. Reads not a byte beyond it.
+pub(crate) fn answered(stream: &Stream, patience: Duration) -> io::Result<Answered> {
     stream.set_recv_timeout(Some(patience))?;
     let mut wire = stream;
-    wire.write_all(&bytes)?;
     let mut prefix = [0; MARK_BYTES];
     wire.read_exact(&mut prefix)?;
     let (number, length) = codec::mark(prefix).map_err(io::Error::other)?;

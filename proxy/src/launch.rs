@@ -28,6 +28,8 @@ const WORD_LIMIT: usize = 4 << 10;
 /// Between two looks at the lock and the socket.
 const SHORT: Duration = Duration::from_millis(2);
 const LONG: Duration = Duration::from_millis(20);
+/// Between two starts while another daemon is leaving.
+const LONGEST: Duration = Duration::from_millis(250);
 
 /// Starts daemons and remembers them, so that none of them stays behind as a zombie.
 #[derive(Debug, Default)]
@@ -88,52 +90,66 @@ impl Launcher {
         !self.children.is_empty()
     }
 
-    #[expect(clippy::disallowed_methods, reason = "the one place where a proxy starts a program")]
     fn spawn(&mut self, program: &Path, places: &Places, uid: u32) -> Result<Stream, Why> {
         descriptors::keep_from_children();
-        let spawned = Command::new(program)
-            .args(["run", "--on-demand"])
-            .current_dir("/")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(open_log(&places.log).map_or_else(|_| Stdio::null(), Stdio::from))
-            .spawn();
-        let mut child = spawned.map_err(|error| {
-            Why::new(
-                format!("`{}` cannot be started: {error}", program.display()),
-                "reinstall Trellis, or set TRELLIS_DAEMON to the path of `trellisd`",
-            )
-        })?;
         let until = Instant::now() + READY;
-        let word = child.stdout.take().map_or(Word::Nothing, |stdout| first_word(stdout, until));
-        let found = match word {
-            Word::Ready(path) => {
-                connect::reach(places, uid).or_else(|_| connect::reach_at(&path, uid)).map_err(|error| {
-                    Why::new(format!("the daemon says it is ready, but {error}"), "run `trellisd doctor`")
-                })
+        let mut pause = LONG;
+        loop {
+            let mut child = begin(program, places)?;
+            let word = child.stdout.take().map_or(Word::Nothing, |stdout| first_word(stdout, until));
+            let found = match word {
+                Word::Ready(path) => {
+                    let reached = connect::reach(places, uid).or_else(|_| connect::reach_at(&path, uid));
+                    reached.map(Some).map_err(|error| {
+                        Why::new(format!("the daemon says it is ready, but {error}"), "run `trellisd doctor`")
+                    })
+                }
+                Word::Failed(reason) => Err(not_started(&reason, places)),
+                Word::Nothing => watch(&mut child, places, uid, Instant::now() + pause, until),
+            };
+            self.children.push(child);
+            self.reap();
+            if let Some(stream) = found? {
+                return Ok(stream);
             }
-            Word::Failed(reason) => Err(not_started(&reason, places)),
-            Word::Nothing => watch(&mut child, places, uid, until),
-        };
-        self.children.push(child);
-        found
+            pause = (pause * 2).min(LONGEST);
+        }
     }
 }
 
-/// Waits for the socket of a daemon that did not say ready.
-fn watch(child: &mut Child, places: &Places, uid: u32, until: Instant) -> Result<Stream, Why> {
+#[expect(clippy::disallowed_methods, reason = "the one place where a proxy starts a program")]
+fn begin(program: &Path, places: &Places) -> Result<Child, Why> {
+    let spawned = Command::new(program)
+        .args(["run", "--on-demand"])
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(open_log(&places.log).map_or_else(|_| Stdio::null(), Stdio::from))
+        .spawn();
+    spawned.map_err(|error| {
+        Why::new(
+            format!("`{}` cannot be started: {error}", program.display()),
+            "reinstall Trellis, or set TRELLIS_DAEMON to the path of `trellisd`",
+        )
+    })
+}
+
+/// Waits for the socket of a daemon that did not say ready. None after `soon` if it stepped back: the one that has the
+/// lock either listens soon or is about to leave, and then somebody has to take its place.
+fn watch(child: &mut Child, places: &Places, uid: u32, soon: Instant, until: Instant) -> Result<Option<Stream>, Why> {
     let mut pause = SHORT;
     loop {
         if let Ok(stream) = connect::reach(places, uid) {
-            return Ok(stream);
+            return Ok(Some(stream));
         }
-        if let Ok(Some(status)) = child.try_wait()
-            && !status.success()
-        {
-            return Err(not_started(&format!("it ended with {status}"), places));
-        }
-        if Instant::now() >= until {
-            return Err(not_started("nobody listens on its socket", places));
+        let now = Instant::now();
+        match child.try_wait() {
+            Ok(Some(status)) if !status.success() => {
+                return Err(not_started(&format!("it ended with {status}"), places));
+            }
+            Ok(Some(_)) if now >= soon && now < until => return Ok(None),
+            _ if now >= until => return Err(not_started("nobody listens on its socket", places)),
+            _ => {}
         }
         sleep(pause);
         pause = (pause * 2).min(LONG);

@@ -60,6 +60,7 @@ mod vigil;
 mod parent;
 
 use flags::Command;
+use vigil::Over;
 
 /// Room for the second thread: it recurses nowhere and keeps its buffers on the heap.
 const SECOND_STACK: usize = 256 << 10;
@@ -94,18 +95,24 @@ pub fn run(program: &'static str, args: impl Iterator<Item = OsString>) -> ExitC
         Err(error) => return failed(program, &format!("cannot open a pipe: {error}")),
     };
     let session = Arc::new(session);
-    let mut keeper = resume::Keeper::new(Arc::clone(&session), around, hello);
-    // A daemon that is there is greeted before the second thread exists: the first answer is then not
-    // delayed by waking one thread from another.
-    let first = keeper.greet_if_there();
+    let keeper = resume::Keeper::new(Arc::clone(&session), around, hello);
+    let mut host = pump::Host::new(&session, wake);
+    // A daemon that is there is greeted, and told what the host has said, before the second thread exists: starting
+    // a thread takes about as long as the daemon needs for its answer.
+    let hailed = keeper.hail_if_there();
+    if let Err(Over) = host.hear() {
+        return ExitCode::SUCCESS;
+    }
     let second = std::thread::Builder::new().stack_size(SECOND_STACK).spawn(move || {
         let _together = EndTogether;
-        keeper.keep(first);
+        keeper.keep(hailed);
     });
-    match second {
-        Ok(_) => pump::from_host(&session, wake),
-        Err(error) => failed(program, &format!("cannot start a thread: {error}")),
+    if let Err(error) = second {
+        return failed(program, &format!("cannot start a thread: {error}"));
     }
+    // However the host leaves, it owes us nothing.
+    let (Ok(()) | Err(Over)) = host.serve();
+    ExitCode::SUCCESS
 }
 
 /// One thread without the other would leave the host waiting; hosts start a server again that has ended.

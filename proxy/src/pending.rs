@@ -150,6 +150,17 @@ impl Pending {
     /// The next envelope for the daemon, encoded. Notes pass, requests wait for their turn.
     pub(crate) fn next_to_send(&mut self) -> Option<Vec<u8>> {
         let place = self.sendable()?;
+        self.send(place)
+    }
+
+    /// The opening, if the host has said nothing else yet. It alone may go to a daemon that has not welcomed us: it
+    /// changes nothing, so it does no harm if that one hears it late and another one hears it again.
+    pub(crate) fn opening_to_send(&mut self) -> Option<Vec<u8>> {
+        let first = self.entries.front()?;
+        if first.kind == Kind::Initialize && !first.sent { self.send(0) } else { None }
+    }
+
+    fn send(&mut self, place: usize) -> Option<Vec<u8>> {
         let entry = &mut self.entries[place];
         entry.sent = true;
         entry.sends = entry.sends.saturating_add(1);
@@ -210,6 +221,14 @@ impl Pending {
         let entry = &mut self.entries[place];
         if entry.kind == Kind::Listen && !entry.acknowledged {
             entry.acknowledged = payload.windows(ACKNOWLEDGED.len()).any(|bytes| bytes == ACKNOWLEDGED);
+        }
+    }
+
+    /// The daemon did not welcome us, so it has nothing of what was sent to it.
+    pub(crate) fn unheard(&mut self) {
+        for entry in self.entries.iter_mut().filter(|entry| entry.sent) {
+            entry.sent = false;
+            entry.sends -= 1;
         }
     }
 

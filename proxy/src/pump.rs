@@ -1,9 +1,8 @@
-//! Messages both ways, once a daemon is there. [`from_host`] is the first thread: stdin lines → frames. [`to_host`]
-//! is what the second one does while connected: frames → stdout lines. Bodies are never looked into.
+//! Messages both ways, once a daemon is there. [`Host`] is the first thread: stdin lines → frames. [`to_host`] is what
+//! the second one does while connected: frames → stdout lines. Bodies are never looked into.
 
 use std::io::{self, PipeReader};
 use std::io::{BufRead, BufReader, Read};
-use std::process::ExitCode;
 use std::sync::Arc;
 
 use interprocess::local_socket::Stream;
@@ -25,29 +24,47 @@ const READ: usize = 8 << 10;
 /// A buffer beyond this is given back after use.
 const LARGE: usize = 64 << 10;
 
-/// Serves the host until it leaves.
-pub(crate) fn from_host(session: &Session, wake: PipeReader) -> ExitCode {
-    let vigil = Vigil::new(wake);
-    let mut lines = Lines::new();
-    if let Ok(()) = serve(session, &vigil, &mut lines) {
-        say_goodbye(session);
-    }
-    ExitCode::SUCCESS
+/// The host's side: what it says, and whether it says anything more.
+#[derive(Debug)]
+pub(crate) struct Host<'a> {
+    session: &'a Session,
+    vigil: Vigil,
+    lines: Lines,
+    /// stdin has ended.
+    ended: bool,
 }
 
-fn serve(session: &Session, vigil: &Vigil, lines: &mut Lines) -> Result<(), Over> {
-    let mut ended = false;
-    loop {
-        send_what_waits(session, vigil)?;
-        if ended && !session.close() {
-            return Ok(());
+impl<'a> Host<'a> {
+    pub(crate) fn new(session: &'a Session, wake: PipeReader) -> Self {
+        Self { session, vigil: Vigil::new(wake), lines: Lines::new(), ended: false }
+    }
+
+    /// Takes what the host has said already.
+    pub(crate) fn hear(&mut self) -> Result<(), Over> {
+        if self.vigil.has_input() { self.read() } else { Ok(()) }
+    }
+
+    /// Serves the host until it leaves.
+    pub(crate) fn serve(&mut self) -> Result<(), Over> {
+        loop {
+            send_what_waits(self.session, &self.vigil)?;
+            if self.ended && !self.session.close() {
+                break;
+            }
+            match self.vigil.next() {
+                Event::Over if self.ended => break,
+                Event::Over => return Err(Over),
+                Event::Woken => self.session.awake(),
+                Event::Input => self.read()?,
+            }
         }
-        match vigil.next() {
-            Event::Over if ended => return Ok(()),
-            Event::Over => return Err(Over),
-            Event::Woken => session.awake(),
-            Event::Input => ended = !read_input(session, vigil, lines)?,
-        }
+        say_goodbye(self.session);
+        Ok(())
+    }
+
+    fn read(&mut self) -> Result<(), Over> {
+        self.ended = !read_input(self.session, &self.vigil, &mut self.lines)?;
+        Ok(())
     }
 }
 
@@ -127,17 +144,21 @@ fn deliver(session: &Session, stream: &Stream) -> End {
     let mut reader = BufReader::with_capacity(READ, stream);
     let mut body = Vec::new();
     let mut parts = Parts::default();
+    let mut end = End::Fruitless;
     loop {
         let frame = match next(&mut reader, &mut body) {
             Ok(Envelope::Frame(frame)) => frame,
             Ok(Envelope::Bye(Bye::Draining)) => return End::Draining,
-            Ok(Envelope::Bye(_) | Envelope::Order(_) | Envelope::Report(_)) | Err(_) => return End::Broken,
+            Ok(Envelope::Bye(_) | Envelope::Order(_) | Envelope::Report(_)) | Err(_) => return end,
         };
+        if frame.part == Part::Answer {
+            end = End::Broken;
+        }
         let whole = frame.part != Part::More;
         match parts.join(frame) {
             Ok(Some(frame)) => session.arrived(&frame),
             Ok(None) => {}
-            Err(_) => return End::Broken,
+            Err(_) => return end,
         }
         if whole && body.capacity() > LARGE {
             body = Vec::new();

@@ -1,7 +1,7 @@
 //! Keeps a daemon at the other end, for as long as the host lives: finds or starts one, greets it with what the
 //! session had before, and does so again when it goes. The whole life of the second thread.
 
-use std::io::{BufReader, Write};
+use std::io::{self, BufReader, Write};
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use trellis_protocol::endpoint::Surroundings;
 use trellis_protocol::envelope::{Caller, Envelope, Hello, Reason, Refused, Reply, Welcome};
 use trellis_protocol::version::{self, Meeting};
 
-use crate::connect::{self, ConnectError};
+use crate::connect::{self, Answered, ConnectError};
 use crate::launch::Launcher;
 use crate::note;
 use crate::pump;
@@ -24,6 +24,8 @@ use crate::session::{End, Session};
 const PATIENCE: Duration = Duration::from_secs(10);
 /// The same while the host's first message waits behind it.
 const FIRST_PATIENCE: Duration = Duration::from_secs(1);
+/// The host had been answered no opening when the first greeting was made.
+const FIRST_GREETING: u32 = 0;
 /// A connection that lasted this long was a good one.
 const GOOD: Duration = Duration::from_secs(1);
 /// Between two looks whether a daemon that was asked to leave is gone.
@@ -68,14 +70,27 @@ impl Keeper {
         Self { session, around, hello, launcher: Launcher::default(), number, asked_to_leave: false, notice: None }
     }
 
-    /// A connection, if a daemon is there and answers soon. Starts nothing.
-    pub(crate) fn greet_if_there(&mut self) -> Option<Arc<Stream>> {
+    /// A connection, greeted but not answered, if a daemon is there. Starts nothing and waits for nothing.
+    pub(crate) fn hail_if_there(&self) -> Option<Arc<Stream>> {
         let stream = Arc::new(connect::reach(&self.session.places, self.around.uid).ok()?);
-        matches!(self.greet(&stream, FIRST_PATIENCE), Ok(Greeted::Welcome)).then_some(stream)
+        connect::hail(&stream, self.number, &self.hello, FIRST_PATIENCE).ok()?;
+        self.session.hailed(&stream);
+        Some(stream)
+    }
+
+    /// Whether the daemon that was hailed serves the session, and soon.
+    fn is_welcome(&mut self, stream: &Arc<Stream>) -> bool {
+        let answered = connect::answered(stream, FIRST_PATIENCE);
+        let welcome = matches!(self.greeted(stream, answered, FIRST_GREETING), Ok(Greeted::Welcome));
+        if !welcome {
+            self.session.unheard();
+        }
+        welcome
     }
 
     /// Serves the session, over one daemon after the other. Never returns.
-    pub(crate) fn keep(mut self, mut first: Option<Arc<Stream>>) {
+    pub(crate) fn keep(mut self, hailed: Option<Arc<Stream>>) {
+        let mut first = hailed.filter(|stream| self.is_welcome(stream));
         let mut backoff = Backoff::default();
         let mut since = Instant::now();
         let mut refusing = false;
@@ -94,7 +109,7 @@ impl Keeper {
                     let end = pump::to_host(&self.session, &stream);
                     self.ended(end);
                     since = Instant::now();
-                    if began.elapsed() >= GOOD || end == End::Draining {
+                    if began.elapsed() >= GOOD || end != End::Fruitless {
                         backoff = Backoff::default();
                     } else {
                         sleep(backoff.next(refusing));
@@ -121,7 +136,7 @@ impl Keeper {
         if self.session.is_resting() {
             self.reap_soon();
             self.session.wait_until_wanted();
-        } else if end == End::Broken {
+        } else if end != End::Draining {
             self.say("lost the daemon, connecting again");
         }
     }
@@ -159,6 +174,16 @@ impl Keeper {
         self.hello.resume = resume;
         let answered = connect::greet(stream, self.number, &self.hello, patience);
         self.hello.resume = None;
+        self.greeted(stream, answered, openings)
+    }
+
+    /// What became of a greeting that was made when so many openings had been answered.
+    fn greeted(
+        &mut self,
+        stream: &Arc<Stream>,
+        answered: io::Result<Answered>,
+        openings: u32,
+    ) -> Result<Greeted, Trouble> {
         let answered = answered.map_err(|error| passing(format!("the daemon does not answer: {error}")))?;
         match answered.reply {
             Some(Reply::Welcome(welcome)) => {
@@ -191,7 +216,7 @@ impl Keeper {
         self.say("the running daemon is older than this program, asking it to hand over");
         let hello = Hello { caller: Caller::CommandLine, ..self.hello.clone() };
         if let Ok(stream) = connect::reach(&self.session.places, self.around.uid)
-            && let Ok(connect::Answered { reply: Some(Reply::Welcome(_)), .. }) =
+            && let Ok(Answered { reply: Some(Reply::Welcome(_)), .. }) =
                 connect::greet(&stream, number, &hello, FIRST_PATIENCE)
         {
             order_hand_over(&stream);

@@ -19,6 +19,8 @@ use crate::refuse::{self, Why};
 enum Phase {
     /// A daemon is looked for; requests wait.
     Away,
+    /// A daemon has been greeted and not replied yet; only the opening may go to it.
+    Hailed(Arc<Stream>),
     /// A daemon is there.
     Up(Arc<Stream>),
     /// The daemon was told to leave and nobody needs another before the host speaks again.
@@ -48,6 +50,8 @@ impl Refusal {
 pub(crate) enum End {
     /// It broke.
     Broken,
+    /// It broke before anything was answered: another one may fare no better.
+    Fruitless,
     /// The daemon leaves on purpose.
     Draining,
 }
@@ -150,9 +154,12 @@ impl Session {
     /// The next envelope for the daemon, and the way to it.
     pub(crate) fn next_to_send(&self) -> Option<(Arc<Stream>, Vec<u8>)> {
         let mut state = self.lock();
-        let Phase::Up(stream) = &state.phase else { return None };
-        let stream = Arc::clone(stream);
-        Some((stream, state.pending.next_to_send()?))
+        let State { phase, pending, .. } = &mut *state;
+        match phase {
+            Phase::Up(stream) => Some((Arc::clone(stream), pending.next_to_send()?)),
+            Phase::Hailed(stream) => Some((Arc::clone(stream), pending.opening_to_send()?)),
+            Phase::Away | Phase::Resting | Phase::Refusing(_) | Phase::Over => None,
+        }
     }
 
     /// The host has left. Returns the way to the daemon, if there is one, for a last word.
@@ -166,7 +173,7 @@ impl Session {
     /// Writing failed: nothing more goes this way.
     pub(crate) fn broke(&self, stream: &Arc<Stream>) {
         let mut state = self.lock();
-        if matches!(&state.phase, Phase::Up(known) if Arc::ptr_eq(known, stream)) {
+        if matches!(&state.phase, Phase::Up(known) | Phase::Hailed(known) if Arc::ptr_eq(known, stream)) {
             state.phase = Phase::Away;
         }
     }
@@ -199,6 +206,20 @@ impl Session {
     pub(crate) fn resume(&self) -> (Option<Resume>, u32) {
         let state = self.lock();
         (state.pending.resume(state.key), state.pending.openings())
+    }
+
+    /// A daemon has been greeted. The host's opening may follow at once, so that nobody waits for the reply.
+    pub(crate) fn hailed(&self, stream: &Arc<Stream>) {
+        self.lock().phase = Phase::Hailed(Arc::clone(stream));
+    }
+
+    /// The greeting was not welcome: what followed it has been heard by nobody.
+    pub(crate) fn unheard(&self) {
+        let mut state = self.lock();
+        state.pending.unheard();
+        if matches!(state.phase, Phase::Hailed(_)) {
+            state.phase = Phase::Away;
+        }
     }
 
     /// A daemon has welcomed us. False when the greeting had become out of date meanwhile.

@@ -61,6 +61,12 @@ impl Vigil {
         }
     }
 
+    /// Whether there is something on stdin already, perhaps its end.
+    pub(crate) fn has_input(&self) -> bool {
+        let mut waited = [PollFd::from_borrowed_fd(stdin(), PollFlags::IN)];
+        matches!(poll(&mut waited, Some(&Timespec::default())), Ok(found) if found > 0)
+    }
+
     /// Waits until `descriptor` takes bytes.
     pub(crate) fn writable(&self, descriptor: BorrowedFd<'_>) -> Result<(), Over> {
         while !self.wait_aside(descriptor, PollFlags::OUT, None)? {}

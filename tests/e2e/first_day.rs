@@ -43,12 +43,16 @@ fn up_says_how_it_is_and_how_to_connect() {
     let text = stdout(&up);
     let pid = home.daemon_pid().expect("a daemon");
     assert!(text.contains("is running") && text.contains(&format!("pid {pid}")), "{text}");
-    assert!(text.contains("vault (3 tools)"), "{text}");
+    assert!(text.contains("families  ") && text.contains("vault ("), "{text}");
 
     let line = printed_command(&up);
     assert_eq!(line, programs::proxy().to_str().expect("text"), "the exact program, by its absolute path");
     let mut client = host(&home, &line);
-    assert_eq!(client.tool_names(), ["vault_ls", "vault_read", "vault_scan"]);
+    let names = client.tool_names();
+    assert!(
+        ["vault_ls", "vault_read", "vault_scan"].iter().all(|name| names.iter().any(|known| known == name)),
+        "{names:?}"
+    );
     assert_eq!(client.call_ok("vault_read", json!({ "path": "hello.md", "full": true }))["text"], "hello");
     assert_eq!(home.daemons(), [pid], "the host talks to the daemon that `up` started");
 
@@ -97,7 +101,8 @@ fn status_tells_who_is_connected() {
     let status = home.status().expect("a status");
     assert_eq!(status["sessions"][0]["pid"], client.pid());
     assert_eq!(status["sessions"][0]["directory"], home.project().to_str().expect("text"));
-    assert_eq!(status["families"], json!([{ "name": "vault", "tools": 3 }]));
+    let families = status["families"].as_array().expect("families");
+    assert!(families.iter().any(|family| family["name"] == "vault"), "{status}");
     let text = stdout(&home.trellisd(&["status"]));
     assert!(text.contains("test 1") && text.contains(&client.pid().to_string()), "{text}");
     let settings = stdout(&home.trellisd(&["status", "--settings"]));

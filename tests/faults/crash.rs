@@ -49,7 +49,7 @@ fn r8_a_killed_daemon_costs_no_answer() {
     assert!(times[KILLS - 1] <= RECOVERY, "{times:?}");
     assert_eq!(until("one daemon", || Some(home.daemons()).filter(|found| found.len() == 1)).len(), 1);
     for mut client in clients {
-        assert_eq!(client.tool_names(), ["vault_ls", "vault_read", "vault_scan"]);
+        assert!(client.tool_names().contains(&"vault_read".to_owned()));
         assert!(client.close().success());
     }
 }
@@ -73,12 +73,60 @@ fn r9_an_idle_session_goes_on_with_the_next_daemon() {
 fn r8_what_is_said_into_the_gap_is_answered_by_the_next_daemon() {
     let home = Home::new();
     let mut client = legacy(&home);
+    let list = client.request("tools/list", json!({}));
     for _ in 0..3 {
         let pid = until("a daemon", || home.daemon_pid());
         home.kill(pid);
         let ids: Vec<u64> = (0..20).map(|_| client.send("tools/list", json!({}))).collect();
         for id in ids {
-            assert_eq!(client.answer(id)["result"]["tools"].as_array().map(Vec::len), Some(3));
+            assert_eq!(client.answer(id)["result"], list);
         }
     }
+}
+
+/// A subscription without a handshake goes on under its name, and is acknowledged once.
+#[test]
+fn r9_a_subscription_is_renewed_without_the_host_knowing() {
+    let home = Home::rehearsing();
+    let (mut reader, mut writer) = (home.connect(&[]), home.host(&[]));
+    reader.go_modern();
+    let filter = json!({ "resourceSubscriptions": ["rehearsal://plays/hamlet"] });
+    let id = reader.send("subscriptions/listen", json!({ "notifications": filter }));
+    assert_eq!(reader.next_message()["method"], "notifications/subscriptions/acknowledged");
+    for kill in 0..6 {
+        let pid = until("a daemon", || home.daemon_pid());
+        home.kill(pid);
+        let sessions = || home.status().filter(|status| status["pid"] != pid)?["sessions"].as_array().map(Vec::len);
+        writer.request("ping", json!({}));
+        until("both sessions are back", || (sessions() == Some(2)).then_some(()));
+        // A session is back a moment before its subscription is.
+        let told = until("the subscription is back", || {
+            writer.call_ok("rehearsal_revise", json!({ "play": "hamlet", "text": format!("{kill}") }));
+            reader.message_within(Duration::from_millis(100))
+        });
+        assert_eq!(told["method"], "notifications/resources/updated", "{told}");
+        assert_eq!(told["params"]["_meta"]["io.modelcontextprotocol/subscriptionId"], id, "{told}");
+        reader.tool_names();
+        while reader.message_within(Duration::ZERO).is_some() {}
+    }
+}
+
+/// A call that was under way with several daemons in a row when they died may be the cause: it is given up, and says so.
+#[test]
+fn r8_a_call_that_kills_every_daemon_is_given_up() {
+    let home = Home::rehearsing();
+    let (mut caller, mut other) = (home.host(&[]), home.host(&[]));
+    let call = json!({ "name": "rehearsal_wait", "arguments": { "cue": "never" } });
+    let id = caller.send("tools/call", call);
+    let waits = |other: &mut Client| {
+        let seen = other.call_ok("rehearsal_wings", json!({ "cue": "never" }));
+        (seen["waits"]["waiting"].as_u64() > Some(0)).then_some(())
+    };
+    for _ in 0..4 {
+        until("the call is under way", || waits(&mut other));
+        home.kill(until("a daemon", || home.daemon_pid()));
+    }
+    let answer = caller.answer(id);
+    assert_eq!(answer["error"]["data"]["code"], "outcome_unknown", "{answer}");
+    caller.request("ping", json!({}));
 }

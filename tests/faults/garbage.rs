@@ -21,7 +21,7 @@ fn r15_garbled_greetings_cost_only_their_connection() {
     let mut client = home.host(&[]);
     let pid = home.daemon_pid().expect("a daemon");
     let hello = codec::encode_hello(CURRENT, &raw::hello(Caller::Proxy)).expect("fits");
-    let mut lying = hello.clone();
+    let mut lying = hello;
     let length = lying.len();
     lying[length - 9..].fill(0xff);
     let mut huge = CURRENT.to_le_bytes().to_vec();

@@ -32,7 +32,7 @@ fn r7_an_inherited_socket_is_served_and_left_alone() {
     let mut daemon = activated(&home, listener.try_clone().expect("a copy").into());
     assert_eq!(early.answer(opening)["result"]["serverInfo"]["name"], "trellis");
     assert_eq!(home.daemons(), [daemon.id()], "the proxy has started no other");
-    assert_eq!(home.status().expect("a daemon")["started_by"], "service");
+    assert_eq!(home.status().expect("a daemon")["started_by"], "as a service");
     early.close();
 
     let long = Instant::now() + Duration::from_millis(2_000);

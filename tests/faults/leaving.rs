@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
@@ -84,7 +85,11 @@ fn r22_stop_without_a_daemon_is_no_error() {
 
 /// A daemon in the foreground, ready.
 fn by_hand(home: &Home) -> Child {
-    let mut command = home.command(&programs::daemon());
+    by_hand_as(home, &programs::daemon())
+}
+
+fn by_hand_as(home: &Home, program: &Path) -> Child {
+    let mut command = home.command(program);
     let daemon = command.arg("run").stdin(Stdio::null()).stderr(Stdio::null()).spawn().expect("the daemon starts");
     until("the daemon is ready", || home.daemon_pid());
     daemon
@@ -131,6 +136,49 @@ fn r22_a_deaf_client_does_not_keep_a_daemon_that_leaves() {
     assert_eq!(daemon.wait().expect("it ends").code(), Some(0));
     println!("with a deaf client: gone after {:?}", began.elapsed());
     assert!(began.elapsed() <= FAREWELL + Duration::from_millis(500), "{:?}", began.elapsed());
+}
+
+/// A call that waits for a cue which nobody gives.
+fn endless_call(home: &Home, client: &mut Client) -> u64 {
+    let id = client.send("tools/call", json!({ "name": "rehearsal_wait", "arguments": { "cue": "never" } }));
+    let mut other = home.host(&[]);
+    until("the call is under way", || {
+        let seen = other.call_ok("rehearsal_wings", json!({ "cue": "never" }));
+        (seen["waits"]["waiting"].as_u64() > Some(0)).then_some(())
+    });
+    id
+}
+
+#[test]
+fn r22_a_call_that_does_not_end_does_not_keep_a_daemon_that_leaves() {
+    let home = Home::rehearsing();
+    let mut daemon = by_hand_as(&home, &programs::rehearsal_daemon());
+    let mut client = home.host(&[]);
+    let id = endless_call(&home, &mut client);
+    let began = Instant::now();
+    signal(daemon.id(), Signal::TERM);
+    let status = until("it ends", || daemon.try_wait().expect("asked"));
+    println!("with an endless call: gone after {:?}", began.elapsed());
+    assert_eq!(status.code(), Some(0));
+    assert!(began.elapsed() <= FAREWELL + Duration::from_millis(500), "{:?}", began.elapsed());
+    // The next daemon works on it again.
+    let mut other = home.host(&[]);
+    other.call_ok("rehearsal_cue", json!({ "cue": "never" }));
+    assert_eq!(client.answer(id)["result"]["isError"], false);
+}
+
+#[test]
+fn r22_a_daemon_that_dies_while_it_leaves_costs_no_answer() {
+    let home = Home::rehearsing();
+    let mut client = home.host(&[]);
+    let old = home.daemon_pid().expect("a daemon");
+    let id = endless_call(&home, &mut client);
+    signal(old, Signal::TERM);
+    until("it has begun to leave", || (!home.places().socket.exists()).then_some(()));
+    signal(old, Signal::KILL);
+    let mut other = home.host(&[]);
+    other.call_ok("rehearsal_cue", json!({ "cue": "never" }));
+    assert_eq!(client.answer(id)["result"]["isError"], false);
 }
 
 #[test]

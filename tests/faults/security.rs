@@ -1,6 +1,7 @@
 //! Strangers and open directories: only this user reaches the socket, and nobody is trusted for a place.
 
 use std::fs::{self, Permissions};
+use std::io::Read as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _, chown, symlink};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
@@ -29,9 +30,21 @@ fn is_root() -> bool {
 
 /// Runs `trellisd run` in a home where it cannot start, and returns what it says.
 fn complaint(home: &Home) -> String {
-    let output = home.trellisd(&["run"]);
-    assert!(!output.status.success());
-    String::from_utf8(output.stderr).expect("text")
+    let mut command = home.command(&programs::daemon());
+    let mut daemon = command.arg("run").stderr(Stdio::piped()).spawn().expect("the daemon starts");
+    let mut said = String::new();
+    let mut stderr = daemon.stderr.take().expect("piped");
+    until("the daemon ends or is ready", || {
+        daemon
+            .try_wait()
+            .expect("asked")
+            .is_some()
+            .then_some(())
+            .or_else(|| home.status().map(|status| panic!("it serves: {status}")))
+    });
+    stderr.read_to_string(&mut said).expect("text");
+    assert!(!daemon.wait().expect("it ended").success(), "{said}");
+    said
 }
 
 #[test]

@@ -150,8 +150,6 @@ fn r20_a_client_that_leaves_is_not_counted_as_dropped() {
         }
         signal(client.pid(), Signal::KILL);
     }
-    until("all of them are gone", || {
-        home.status().and_then(|status| (status["sessions"] == json!([])).then_some(()))
-    });
+    until("all of them are gone", || home.status().and_then(|status| (status["sessions"] == json!([])).then_some(())));
     assert_eq!(counter(&home, "dropped_clients"), 0);
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, symlink};
 use std::process::Command;
-use std::sync::Barrier;
+use std::sync::{Barrier, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
@@ -28,12 +28,13 @@ fn bound() -> Duration {
 /// Starts all proxies at once; every one is answered, in time, by the same daemon.
 fn storm(name: &str, home: &Home, commands: Vec<Command>) -> Vec<Client> {
     let start = Barrier::new(commands.len());
+    let began = OnceLock::new();
     let (clients, mut times): (Vec<Client>, Vec<Duration>) = std::thread::scope(|scope| {
         let begin = |command| {
-            let start = &start;
+            let (start, began) = (&start, &began);
             scope.spawn(move || {
                 start.wait();
-                let began = Instant::now();
+                let began = began.get_or_init(Instant::now);
                 let mut client = Client::start(command);
                 let result = client.initialize("2025-11-25");
                 assert_eq!(result["serverInfo"]["name"], "trellis");

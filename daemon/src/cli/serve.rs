@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit};
 use tokio::signal::unix::{SignalKind, signal};
@@ -12,16 +12,27 @@ use trellis_protocol::{Failure, Kind};
 use trellis_proxy::surroundings;
 
 use super::log;
+use crate::clock;
 use crate::config::Settings;
-use crate::disk::own;
+use crate::disk::calls::{Calls, System};
+use crate::disk::scribe::Scribe;
+use crate::disk::temp::DaemonId;
+use crate::disk::{own, recover};
 use crate::engine::event::Why;
-use crate::engine::{Engine, Event, Life, StartedBy};
+use crate::engine::{Answers, Engine, Event, Life, StartedBy};
 use crate::families::Registered;
 use crate::socket::{self, listen};
 use crate::tools::Registry;
 
 /// Threads that serve sockets; work that waits has a pool of its own.
 const SERVING_THREADS: usize = 2;
+/// How long calls that nobody waits for any more may go on when we leave.
+const LAST_CALLS: Duration = Duration::from_millis(400);
+
+/// How long the journal remembers.
+const JOURNAL_DAYS: u64 = 30;
+/// How much it remembers.
+const JOURNAL_BYTES: u64 = 256 << 20;
 
 /// Is the daemon until it is time to leave.
 pub fn run(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
@@ -60,7 +71,7 @@ fn live(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
         .enable_all()
         .build()
         .map_err(|error| Failure::new("unavailable", Kind::Unavailable, format!("cannot start threads: {error}")))?;
-    runtime.block_on(async {
+    let lived = runtime.block_on(async {
         let inherited = inherited_socket();
         let started_by = match (&inherited, on_demand) {
             (Some(_), _) => StartedBy::Service,
@@ -71,15 +82,54 @@ fn live(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
         let listener = socket::Listener::open(&places, lock, inherited)?;
         let socket = listener.path.display().to_string();
         let life = Life { since: Instant::now(), socket: socket.clone(), places: places.clone(), started_by };
-        let engine = Engine::start(Registry::new(families), settings, life, warnings);
+        let (scribe, answers) = take_up_the_pen(&places)?;
+        let engine = Engine::start(Registry::new(families), settings, life, scribe, answers, warnings);
+        sweep(&engine);
         leave_on_signals(&engine)?;
         say_ready(&socket, on_demand);
         tracing::info!(build = env!("CARGO_PKG_VERSION"), pid = std::process::id(), "ready");
-        socket::serve(engine, listener).await;
+        let serving = Arc::clone(&engine);
+        // Not on this thread: what a worker accepts it can greet at once, without waking another one.
+        let accepting = tokio::spawn(async move {
+            socket::serve(serving, &listener).await;
+            listener
+        });
+        let listener = accepting.await.map_err(|error| Failure::internal(format!("cannot serve: {error}")))?;
+        engine.scribe.finish();
         let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
         tracing::info!("left");
-        Ok(())
+        Ok(listener)
+    });
+    // A call that hangs, on a disk perhaps, does not keep us; every file is safe if it is cut off.
+    runtime.shutdown_timeout(LAST_CALLS);
+    // Only now may another daemon have the lock.
+    lived.map(drop)
+}
+
+/// Opens the journal and finishes what an earlier daemon had begun, before anybody can ask for it again.
+fn take_up_the_pen(places: &Places) -> Result<(Scribe, Answers), Failure> {
+    let directory = places.state.join("journal");
+    let told = |name: &std::ffi::OsStr, copy: &std::ffi::OsStr| {
+        tracing::warn!("`{}` was changed while it was written: see `{}`", name.display(), copy.display());
+    };
+    let calls: Arc<dyn Calls> = Arc::new(System);
+    let recovered = Scribe::new(&directory, DaemonId::new(), Arc::clone(&calls), Arc::new(told)).and_then(|scribe| {
+        let now = clock::system_time();
+        let answers = recover::recover(&scribe, calls.as_ref(), &told, now)?;
+        scribe.journal().prune(now, JOURNAL_DAYS, JOURNAL_BYTES)?;
+        Ok((scribe, Answers::of(answers)))
+    });
+    recovered.map_err(|error| {
+        let message = format!("the journal in `{}` cannot be used: {error}", directory.display());
+        Failure::new("unavailable", Kind::Unavailable, message)
+            .with_hint("check who owns it and whether it may be written")
     })
+}
+
+/// Removes what earlier daemons left lying, without making anybody wait.
+fn sweep(engine: &Arc<Engine>) {
+    let engine = Arc::clone(engine);
+    tokio::task::spawn_blocking(move || recover::sweep(&engine.scribe, &System));
 }
 
 /// The socket that systemd opened for us.

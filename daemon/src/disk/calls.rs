@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write as _};
-use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
+use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt as _;
 
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, XattrFlags};
@@ -124,4 +124,3 @@ pub fn copy_attributes(from: &File, to: &File) {
         }
     }
 }
-

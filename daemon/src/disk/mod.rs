@@ -30,6 +30,21 @@ pub mod temp;
 /// Write beside, flush, exchange, flush.
 pub mod write;
 
+/// What was done, for whom, from which bytes.
+pub mod journal;
+
+/// Looks after displaced files for a moment.
+pub mod keeper;
+
+/// The only hand that writes.
+pub mod scribe;
+
+/// After a crash: finish, take back, sweep.
+pub mod recover;
+
+/// The twin of the system's calls, for tests.
+pub mod faulty;
+
 /// Which project a directory belongs to.
 pub mod project;
 

@@ -62,6 +62,11 @@ impl RelativePath {
         (plain && self.0.len() + 1 + name.len() <= Self::LIMIT).then(|| Self(format!("{}/{name}", self.0)))
     }
 
+    /// The other path, seen from where this one begins.
+    pub fn below(&self, other: &Self) -> Self {
+        Self(format!("{}/{}", self.0, other.0))
+    }
+
     /// Joined with `/`.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -75,6 +80,12 @@ impl RelativePath {
     /// The names on the way, the last one included.
     pub fn parts(&self) -> impl Iterator<Item = &str> {
         self.0.split('/')
+    }
+
+    /// The directories on the way, outermost first; `None` is where the path begins.
+    pub fn ancestors(&self) -> impl Iterator<Item = Option<Self>> {
+        let ends = self.0.match_indices('/').map(|(end, _)| Some(Self(self.0[..end].to_owned())));
+        std::iter::once(None).chain(ends)
     }
 
     /// The directories on the way, and the last name.

@@ -9,6 +9,7 @@ use std::io::{Read, Seek};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
@@ -62,11 +63,16 @@ impl Root {
         Ok(Self { directory: directory.into(), confinement })
     }
 
+    /// Device and inode: the same directory has the same, whatever it is called.
+    pub fn number(&self) -> Result<(u64, u64), Unseen> {
+        let here = self.directory.metadata().map_err(|error| unseen_io(&error))?;
+        Ok((here.dev(), here.ino()))
+    }
+
     /// Whether the path leads to this very directory now.
     pub(super) fn is_at(&self, path: &Path) -> Result<bool, Unseen> {
         let there = std::fs::metadata(path).map_err(|error| no_tree(unseen_io(&error)))?;
-        let here = self.directory.metadata().map_err(|error| unseen_io(&error))?;
-        Ok((there.dev(), there.ino()) == (here.dev(), here.ino()))
+        Ok((there.dev(), there.ino()) == self.number()?)
     }
 
     /// The directory itself, open so that it can be listed and flushed.
@@ -141,6 +147,12 @@ impl OpenFile {
     /// Which file it is, and in which state it was when it was opened.
     pub fn identity(&self) -> Identity {
         self.identity
+    }
+
+    /// Time since its content changed; a moment in the future counts as none.
+    pub fn age(&self) -> Duration {
+        let changed = self.file.metadata().and_then(|metadata| metadata.modified());
+        changed.ok().and_then(|changed| changed.elapsed().ok()).unwrap_or_default()
     }
 
     /// Reads all of it, unless it is or becomes larger than the limit. A file that is written while

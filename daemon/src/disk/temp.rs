@@ -85,7 +85,9 @@ mod tests {
         assert_eq!(TempName::parse(name.as_str()), Some(name.clone()));
         assert!(name.is_of(daemon) && name.twin().is_of(daemon));
         assert_ne!(name, name.twin());
-        for other in [".trellis-x.vtmp", "a.vtmp", ".trellis-00000000-0000000000000000.tmp", ".trellis-00000000-xyz.vtmp"] {
+        for other in
+            [".trellis-x.vtmp", "a.vtmp", ".trellis-00000000-0000000000000000.tmp", ".trellis-00000000-xyz.vtmp"]
+        {
             assert_eq!(TempName::parse(other), None, "{other}");
         }
     }

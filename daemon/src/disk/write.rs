@@ -193,6 +193,20 @@ impl Prepared {
         Displaced { parent: Arc::clone(&self.way.parent), temp, name: self.name.clone(), digest }
     }
 
+    /// Undoes [`Self::apply`], because another file of the same edit could not be written.
+    pub fn take_back(&mut self) {
+        let (directory, temp) = (self.way.parent.as_fd(), self.temp.as_os_str());
+        let taken = match self.old {
+            Old::Absent => self.calls.rename(directory, &self.name, temp),
+            Old::Content(_) => self.calls.exchange(directory, temp, &self.name),
+        };
+        match taken {
+            // Dropping removes the temp file, which holds the new text again.
+            Ok(()) => self.applied = false,
+            Err(error) => tracing::error!(%error, "a file could not be changed back"),
+        }
+    }
+
     /// The new names are on the disk when this returns.
     pub fn flush(&self) -> io::Result<()> {
         self.calls.flush_directory(self.way.parent.as_fd())?;

@@ -10,6 +10,15 @@ pub mod event;
 /// One event → the next state.
 pub mod turn;
 
+/// Edit → disk → acknowledged.
+pub mod commit;
+
+/// Locks by name.
+pub mod locks;
+
+/// What was answered to writes.
+pub mod answers;
+
 /// How we are, for people and for `status`.
 pub mod health;
 
@@ -21,15 +30,19 @@ use std::time::Instant;
 use arc_swap::{ArcSwap, ArcSwapOption};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use dashmap::{DashMap, DashSet};
+use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 use trellis_protocol::SessionKey;
 use trellis_protocol::endpoint::Places;
 
+pub use answers::Answers;
 pub use event::Event;
+pub use locks::Locks;
 pub use turn::{Snapshot, State, Verdict};
 
 use crate::config::Settings;
+use crate::disk::scribe::Scribe;
 use crate::disk::{Roots, project};
 use crate::tools::{Notice, Registry};
 
@@ -45,6 +58,14 @@ pub struct Engine {
     pub roots: Roots,
     /// Projects that sessions or the configuration made known.
     pub projects: project::Known,
+    /// The only hand that writes.
+    pub scribe: Scribe,
+    /// What was answered to writes.
+    pub answers: Mutex<Answers>,
+    /// Writing calls that are being carried out.
+    pub calls_in_progress: Locks<answers::Name>,
+    /// Files that are being written.
+    pub files_in_progress: Locks<commit::FileName>,
     /// Sessions that are connected now.
     pub sessions: DashMap<SessionKey, Arc<Connected>>,
     /// Surfaces whose list of tools has been kept for proxies without a daemon.
@@ -130,7 +151,14 @@ pub struct Counters {
 
 impl Engine {
     /// Starts the thread that owns the state.
-    pub fn start(registry: Registry, settings: Settings, life: Life, warnings: Vec<String>) -> Arc<Self> {
+    pub fn start(
+        registry: Registry,
+        settings: Settings,
+        life: Life,
+        scribe: Scribe,
+        answers: Answers,
+        warnings: Vec<String>,
+    ) -> Arc<Self> {
         let (events, inbox) = crossbeam_channel::unbounded();
         let idle = (life.started_by == StartedBy::Demand).then_some(settings.idle_seconds.value);
         let state = State::new(idle.map(std::time::Duration::from_secs), Instant::now());
@@ -138,6 +166,10 @@ impl Engine {
             registry,
             roots: Roots::default(),
             projects: project::Known::default(),
+            scribe,
+            answers: Mutex::new(answers),
+            calls_in_progress: Locks::default(),
+            files_in_progress: Locks::default(),
             sessions: DashMap::new(),
             remembered: DashSet::new(),
             counters: Counters::default(),

@@ -13,6 +13,9 @@ pub mod vault;
 
 use trellis_protocol::Failure;
 
+use edit::Unwritable;
+
+use crate::disk::RelativePath;
 use crate::tools::{Prompt, Resource, Tool};
 
 /// All families, in the order in which their tools are listed.
@@ -36,6 +39,12 @@ pub trait Family {
 
     /// What a call of a writing tool is answered in a read-only session.
     fn read_only() -> Failure;
+
+    /// What a writing tool answers when its edit could not be carried out; families with codes of their
+    /// own for this say so.
+    fn unwritten(path: &RelativePath, why: &Unwritable) -> Failure {
+        why.failure(path)
+    }
 
     /// The resources, if it has any.
     fn resources() -> Vec<Resource> {
@@ -91,6 +100,8 @@ pub struct Registered {
     pub prompts: Vec<Prompt>,
     /// What a call of a writing tool is answered in a read-only session.
     pub read_only: fn() -> Failure,
+    /// What a writing tool answers when its edit could not be carried out.
+    pub unwritten: fn(&RelativePath, &Unwritable) -> Failure,
 }
 
 impl Registered {
@@ -105,6 +116,7 @@ impl Registered {
             resources: F::resources(),
             prompts: F::prompts(),
             read_only: F::read_only,
+            unwritten: F::unwritten,
         }
     }
 }

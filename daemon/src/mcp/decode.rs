@@ -59,7 +59,7 @@ pub type Instead = Option<Vec<u8>>;
 pub fn decode(bytes: &[u8]) -> Result<Decoded, Instead> {
     let peek = message::peek(bytes).map_err(|fault| Some(fault.answer()))?;
     match peek {
-        Peek::Request { id, method, .. } => request(bytes, id, &method),
+        Peek::Request { id, method, params } => request(bytes, id, &method, params),
         Peek::Notification { .. } => notification(bytes),
         Peek::Response { .. } => match serde_json::from_slice(bytes) {
             Ok(message @ (JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))) => {
@@ -70,16 +70,14 @@ pub fn decode(bytes: &[u8]) -> Result<Decoded, Instead> {
     }
 }
 
-fn request(bytes: &[u8], raw_id: &str, method: &str) -> Result<Decoded, Instead> {
+fn request(bytes: &[u8], raw_id: &str, method: &str, params: Option<&str>) -> Result<Decoded, Instead> {
     let refuse = |code, sentence: &str| Err(Some(message::error_answer(raw_id, code, sentence, None)));
     if !METHODS.contains(&method) {
         return refuse(METHOD_NOT_FOUND, &format!("there is no method `{}`", shortened(method)));
     }
     let bad_params = || refuse(INVALID_PARAMS, &format!("the parameters do not fit the method `{method}`"));
     match serde_json::from_slice::<ClientJsonRpcMessage>(bytes) {
-        Ok(JsonRpcMessage::Request(request)) if matches!(request.request, ClientRequest::CustomRequest(_)) => {
-            bad_params()
-        }
+        Ok(JsonRpcMessage::Request(request)) if is_unread(&request.request, params) => bad_params(),
         Ok(JsonRpcMessage::Request(request)) => Ok(Decoded::Request {
             id: request.id.clone(),
             method: method.to_owned(),
@@ -90,6 +88,20 @@ fn request(bytes: &[u8], raw_id: &str, method: &str) -> Result<Decoded, Instead>
         Err(error) if error.is_data() => bad_params(),
         // Too deep, or text that is no text: only a full read notices.
         Err(_) => Err(Some(Fault::NotJson.answer())),
+    }
+}
+
+/// Whether rmcp passed over parameters that it could not read: it takes the method for an unknown one,
+/// or a list for one that was asked for from the beginning.
+fn is_unread(request: &ClientRequest, params: Option<&str>) -> bool {
+    let gave_params = params.is_some_and(|params| params != "null");
+    match request {
+        ClientRequest::CustomRequest(_) => true,
+        ClientRequest::ListToolsRequest(list) => gave_params && list.params.is_none(),
+        ClientRequest::ListResourcesRequest(list) => gave_params && list.params.is_none(),
+        ClientRequest::ListResourceTemplatesRequest(list) => gave_params && list.params.is_none(),
+        ClientRequest::ListPromptsRequest(list) => gave_params && list.params.is_none(),
+        _ => false,
     }
 }
 
@@ -146,6 +158,13 @@ mod tests {
         check(&request("tools/call", r#"{"arguments":{}}"#), -32602);
         check(&request("resources/read", "{}"), -32602);
         check(&request("prompts/get", "{}"), -32602);
+        for params in ["{}", "null", r#"{"cursor":"1"}"#, r#"{"cursor":null}"#, r#"{"_meta":{},"more":1}"#] {
+            check(&request("tools/list", params), 0);
+        }
+        check(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#, 0);
+        for method in ["tools/list", "resources/list", "resources/templates/list", "prompts/list"] {
+            check(&request(method, r#"{"cursor":1}"#), -32602);
+        }
         check(&request("no/such", "{}"), -32601);
         check(&request("tasks/get", "{}"), -32601);
     }

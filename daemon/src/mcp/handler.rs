@@ -12,7 +12,7 @@ use rmcp::model::{
     ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams,
     SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
-use rmcp::service::{NotificationContext, RequestContext, SubscriptionContext};
+use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::json;
 use tokio::sync::mpsc;
@@ -24,7 +24,7 @@ use super::roots::HostRoots;
 use crate::disk::reporter::{Reporter, Step};
 use crate::engine::Connected;
 use crate::present;
-use crate::tools::Call;
+use crate::tools::{Call, Request};
 
 /// Tools on one page: all of them, but a cursor is honoured.
 const TOOLS_ON_A_PAGE: usize = 1000;
@@ -32,6 +32,13 @@ const TOOLS_ON_A_PAGE: usize = 1000;
 const LIST_LASTS_MS: u64 = 300_000;
 /// The newest revision that still has a handshake.
 const NEWEST_WITH_HANDSHAKE: ProtocolVersion = ProtocolVersion::V_2025_11_25;
+
+/// A caller's own name for a request, in `_meta`.
+const REQUEST_KEY: &str = "trellis/requestKey";
+
+/// The session's number of a request; travels with it through rmcp.
+#[derive(Debug, Clone, Copy)]
+pub struct Sequence(pub u64);
 
 /// One session's view of the families.
 #[derive(Debug)]
@@ -71,9 +78,26 @@ impl Handler {
         self.connected.client.store(Some(Arc::new(format!("{} {}", client.name, client.version))));
     }
 
+    /// A modern host introduces itself with every request; the first is enough.
+    fn meet(&self, context: &RequestContext<RoleServer>) {
+        if self.connected.client.load().is_none()
+            && let Some(client) = context.client_info()
+        {
+            self.introduced(&client);
+        }
+    }
+
     /// What a session of the handshake era hears without asking again.
-    fn attend(&self, context: &RequestContext<RoleServer>) {
-        self.subscriptions.attend(&self.call, &context.peer, &self.level);
+    fn attend(&self, peer: &Peer<RoleServer>) {
+        self.subscriptions.attend(&self.call, peer, &self.level);
+    }
+
+    /// A session that shook hands with an earlier daemon goes on.
+    pub fn resume(&self, peer: &Peer<RoleServer>) {
+        if let Some(opening) = peer.peer_info() {
+            self.introduced(&opening.client_info);
+            self.attend(peer);
+        }
     }
 
     fn is_legacy(context: &RequestContext<RoleServer>) -> bool {
@@ -113,14 +137,12 @@ impl ServerHandler for Handler {
         self.introduced(&request.client_info);
         request.protocol_version = result.protocol_version.clone();
         context.peer.set_peer_info(request);
-        self.attend(&context);
+        self.attend(&context.peer);
         Ok(result)
     }
 
     async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        if let Some(client) = context.client_info() {
-            self.introduced(&client);
-        }
+        self.meet(&context);
         let mut result =
             DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), self.get_info());
         result.ttl_ms = LIST_LASTS_MS;
@@ -136,15 +158,16 @@ impl ServerHandler for Handler {
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "logging/setLevel", None));
         }
         *self.level.lock() = Some(request.level);
-        self.attend(&context);
+        self.attend(&context.peer);
         Ok(())
     }
 
     async fn list_tools(
         &self,
         request: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
+        self.meet(&context);
         let tools = listing::tools(&self.call.catalogue);
         listing::remember(&self.call, &tools);
         let cursor = request.and_then(|request| request.cursor);
@@ -160,18 +183,26 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        self.meet(&context);
         self.roots.ask_if_needed(&self.call.session, &context).await;
         let (steps, mut reported) = mpsc::unbounded_channel();
         let token = context.meta.get_progress_token();
         let reporter = Reporter::new(token.is_some().then_some(steps), context.ct.clone());
-        let work = self.call.tool(&request.name, request.arguments.unwrap_or_default(), reporter);
+        let work = self.call.tool(Request {
+            tool: request.name.to_string(),
+            arguments: request.arguments.unwrap_or_default(),
+            sequence: context.extensions.get::<Sequence>().map(|sequence| sequence.0),
+            key: context.meta.get(REQUEST_KEY).and_then(|key| key.as_str()).map(str::to_owned),
+            reporter,
+        });
         tokio::pin!(work);
         let outcome = loop {
             tokio::select! {
                 biased;
                 outcome = &mut work => break outcome,
                 Some(step) = reported.recv() => {
-                    if let Some(token) = &token {
+                    // Nothing is said about a call that was taken back.
+                    if let Some(token) = token.as_ref().filter(|_| !context.ct.is_cancelled()) {
                         let Step { done, total, message } = step;
                         let mut note = ProgressNotificationParam::new(token.clone(), done as f64).with_message(message);
                         note.total = total.map(|total| total as f64);
@@ -246,7 +277,7 @@ impl ServerHandler for Handler {
     ) -> Result<(), ErrorData> {
         offers::known(&self.call.catalogue, &request.uri)?;
         self.subscriptions.add(request.uri);
-        self.attend(&context);
+        self.attend(&context.peer);
         Ok(())
     }
 
@@ -264,11 +295,13 @@ impl ServerHandler for Handler {
         if let Some(uris) = &mut accepted.resource_subscriptions {
             uris.retain(|uri| offers::known(&self.call.catalogue, uri).is_ok());
         }
+        // rmcp asks this once for each subscription, just before it acknowledges it.
+        self.subscriptions.prepare(&self.call);
         Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        notices::listen(&self.call, &context).await;
+        notices::listen(&self.call, &self.subscriptions, &context).await;
         Ok(())
     }
 

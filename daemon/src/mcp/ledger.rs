@@ -5,17 +5,20 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, RequestId};
+use rmcp::model::{ClientJsonRpcMessage, GetExtensions as _, JsonRpcMessage, RequestId};
 use serde_json::json;
 use trellis_protocol::message::{self, INVALID_PARAMS, INVALID_REQUEST, SERVER_ERROR};
 
 use super::decode::{Decoded, decode};
 use super::era::Era;
+use super::handler::Sequence;
 
 /// Requests in flight at most; the rest wait.
 const MOST_IN_FLIGHT: usize = 64;
 /// Their bytes at most; one request may always fly.
 const MOST_BYTES_IN_FLIGHT: usize = 32 << 20;
+/// Requests that stay open on purpose; further ones are refused as busy.
+const MOST_LASTING: usize = 64;
 /// Requests that may wait; further ones are refused as busy.
 const MOST_WAITING: usize = 1024;
 /// Their bytes at most.
@@ -122,6 +125,12 @@ impl Ledger {
 
     fn take_off(&mut self, waiting: Waiting) -> Admission {
         let size = waiting.flight.size;
+        // One that never ends by itself must neither take nor wait for the place of one that does.
+        if waiting.flight.lasting && !self.opening {
+            let lasting = self.flying.values().filter(|flight| flight.lasting).count();
+            let room = lasting < MOST_LASTING;
+            return if room { Admission::Pass(self.launch(waiting)) } else { Admission::Answer(busy(&waiting.id)) };
+        }
         if self.has_room(size) && self.waiting.is_empty() {
             return Admission::Pass(self.launch(waiting));
         }
@@ -138,9 +147,14 @@ impl Ledger {
         !self.opening && (self.slots == 0 || fits)
     }
 
-    fn launch(&mut self, waiting: Waiting) -> Box<ClientJsonRpcMessage> {
-        self.slots += 1;
-        self.bytes += waiting.flight.size;
+    fn launch(&mut self, mut waiting: Waiting) -> Box<ClientJsonRpcMessage> {
+        if let JsonRpcMessage::Request(request) = waiting.message.as_mut() {
+            request.request.extensions_mut().insert(Sequence(waiting.flight.sequence));
+        }
+        if !waiting.flight.lasting {
+            self.slots += 1;
+            self.bytes += waiting.flight.size;
+        }
         self.opening |= waiting.flight.opening;
         self.flying.insert(waiting.id, waiting.flight);
         waiting.message
@@ -173,8 +187,10 @@ impl Ledger {
 
     /// The answer is on its way: its place is free. Returns who may fly now.
     pub fn landed(&mut self, flight: Flight) -> Vec<Box<ClientJsonRpcMessage>> {
-        self.slots -= 1;
-        self.bytes -= flight.size;
+        if !flight.lasting {
+            self.slots -= 1;
+            self.bytes -= flight.size;
+        }
         self.opening &= !flight.opening;
         let mut released = Vec::new();
         while let Some(next) = self.waiting.front() {
@@ -195,14 +211,14 @@ impl Ledger {
         Some((sequence, !self.acknowledged.insert(sequence)))
     }
 
-    /// How many requests are being worked on.
+    /// How many requests are being worked on, apart from those that stay open on purpose.
     pub fn in_flight(&self) -> usize {
         self.slots
     }
 
     /// Whether no answer is owed, apart from those that stay open on purpose.
     pub fn is_quiet(&self) -> bool {
-        self.flying.values().filter(|flight| !flight.lasting).count() == 0 && self.slots == self.flying.len()
+        self.slots == 0
     }
 }
 
@@ -290,6 +306,25 @@ mod tests {
         check(&heavy.admit(2, &ping(2, 15 << 20)), "pass");
         check(&heavy.admit(3, &ping(3, 6 << 20)), "hold");
         check(&heavy.admit(4, &ping(4, 6 << 20)), "answer");
+    }
+
+    #[test]
+    fn subscriptions_take_nobody_s_place() {
+        let listen = |id: u64| {
+            let meta = r#"{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}"#;
+            let params = format!(r#"{{"notifications":{{}},"_meta":{meta}}}"#);
+            format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"subscriptions/listen","params":{params}}}"#).into_bytes()
+        };
+        let mut ledger = Ledger::default();
+        for number in 1..=64 {
+            check(&ledger.admit(number, &listen(number)), "pass");
+        }
+        check(&ledger.admit(65, &listen(65)), "answer");
+        check(&ledger.admit(66, &ping(66, 0)), "pass");
+        assert_eq!(ledger.in_flight(), 1);
+        let Admission::Pass(message) = ledger.admit(67, &cancel(1)) else { panic!("it passes") };
+        ledger.taken_back(&message);
+        check(&ledger.admit(68, &listen(68)), "pass");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use rmcp::RoleServer;
 use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam, ResourceUpdatedNotificationParam};
 use rmcp::service::{Peer, SubscriptionContext};
 use serde_json::json;
+use tokio::sync::broadcast::Receiver;
 use tokio::sync::broadcast::error::RecvError;
 
 use crate::engine::Told;
@@ -23,6 +24,7 @@ use crate::tools::{Call, Catalogue, Notice};
 pub struct Subscriptions {
     uris: Mutex<BTreeSet<String>>,
     attended: AtomicBool,
+    prepared: Mutex<Vec<Receiver<Arc<Told>>>>,
 }
 
 impl Subscriptions {
@@ -34,6 +36,12 @@ impl Subscriptions {
     /// Ends one subscription.
     pub fn remove(&self, uri: &str) {
         self.uris.lock().remove(uri);
+    }
+
+    /// What is told from now on is kept for the next [`listen`]: it begins only after its acknowledgement
+    /// has been sent, and nothing may be missed in between.
+    pub fn prepare(&self, call: &Call) {
+        self.prepared.lock().push(call.engine.listen());
     }
 
     /// From now on, passes on what the session should hear; once per session.
@@ -129,8 +137,9 @@ fn weight(level: LoggingLevel) -> u8 {
 }
 
 /// Serves one `subscriptions/listen` until it is cancelled or the session ends.
-pub async fn listen(call: &Call, context: &SubscriptionContext) {
-    let mut told = call.engine.listen();
+pub async fn listen(call: &Call, subscriptions: &Subscriptions, context: &SubscriptionContext) {
+    let prepared = subscriptions.prepared.lock().pop();
+    let mut told = prepared.unwrap_or_else(|| call.engine.listen());
     loop {
         let heard = tokio::select! {
             heard = told.recv() => heard,

@@ -131,7 +131,8 @@ pub async fn prompt(call: &Call, request: GetPromptRequestParams) -> Result<GetP
         let data = json!({ "code": "invalid_argument", "argument": missing });
         return Err(ErrorData::invalid_params(sentence, Some(data)));
     }
-    let text = call.carry_out(&prompt.get, given, Reporter::default()).await.map_err(|failure| error(&failure))?;
+    let text = call.carry_out(&prompt.get, given, Reporter::default()).await;
+    let text = text.map_err(|failure| error_of_arguments(&failure))?;
     let mut result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text.text)]);
     result.description = Some(prompt.description.to_owned());
     Ok(result)
@@ -163,7 +164,7 @@ pub async fn complete(call: &Call, request: CompleteRequestParams) -> Result<Com
         Some(complete) => call.carry_out(complete, partial, Reporter::default()).await,
         None => Ok(Vec::new()),
     };
-    let values = values.map_err(|failure| error(&failure))?;
+    let values = values.map_err(|failure| error_of_arguments(&failure))?;
     let total = values.len();
     let shown = values.into_iter().take(CompletionInfo::MAX_VALUES).collect();
     let info = CompletionInfo::with_pagination(shown, Some(total as u32), total > CompletionInfo::MAX_VALUES);
@@ -179,4 +180,13 @@ fn error(failure: &Failure) -> ErrorData {
     };
     let data = json!({ "code": failure.code, "details": failure.details });
     ErrorData::new(code, present::sentence(failure), Some(data))
+}
+
+/// The same where no resource was asked for: what an argument names is missing, not what the request names.
+fn error_of_arguments(failure: &Failure) -> ErrorData {
+    let mut error = error(failure);
+    if error.code == ErrorCode::RESOURCE_NOT_FOUND {
+        error.code = ErrorCode::INVALID_PARAMS;
+    }
+    error
 }

@@ -2,7 +2,7 @@
 //!
 //! Nothing depends on them: a host that does not answer costs its own first call a moment.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rmcp::RoleServer;
@@ -21,31 +21,40 @@ pub struct HostRoots {
 }
 
 impl HostRoots {
-    /// Asks before a call that may need them: one without a directory of its own.
+    /// Asks before a call that may need them: one without a directory that says what is worked on.
     pub async fn ask_if_needed(&self, session: &Session, context: &RequestContext<RoleServer>) {
-        if session.directory.is_none() {
+        if session.directory.as_deref().is_none_or(says_nothing) {
             self.ask(session, &context.peer).await;
         }
     }
 
-    /// Asks, unless that was done before; waits for whoever is asking at the moment.
+    /// Asks, unless that was done before; waits for whoever is asking at the moment. A host that cannot
+    /// answer may just not have been heard to the end of its handshake, so this does not count as asked.
     pub async fn ask(&self, session: &Session, peer: &Peer<RoleServer>) {
-        self.asked.get_or_init(|| self.ask_again(session, peer)).await;
+        if is_able(peer) {
+            self.asked.get_or_init(|| self.ask_again(session, peer)).await;
+        }
     }
 
     /// Asks.
     #[expect(deprecated, reason = "hosts of the handshake era still tell their roots")]
     pub async fn ask_again(&self, session: &Session, peer: &Peer<RoleServer>) {
-        let able = peer
-            .peer_info()
-            .is_some_and(|info| info.capabilities.roots.is_some() && info.protocol_version.has_initialize());
-        if !able {
-            return;
-        }
-        if let Ok(Ok(result)) = tokio::time::timeout(PATIENCE, peer.list_roots()).await {
+        if is_able(peer)
+            && let Ok(Ok(result)) = tokio::time::timeout(PATIENCE, peer.list_roots()).await
+        {
             session.set_roots(result.roots.iter().filter_map(|root| path_of(&root.uri)).collect());
         }
     }
+}
+
+/// Whether the host has said that it has roots to tell. In the modern era nothing is asked of a host.
+fn is_able(peer: &Peer<RoleServer>) -> bool {
+    peer.peer_info().is_some_and(|info| info.capabilities.roots.is_some() && info.protocol_version.has_initialize())
+}
+
+/// Hosts without a project start their servers in `/` or at home.
+fn says_nothing(directory: &Path) -> bool {
+    directory.parent().is_none() || std::env::home_dir().is_some_and(|home| home == directory)
 }
 
 /// `file:///home/ada/caf%C3%A9` → `/home/ada/café`; anything else is no root of ours.

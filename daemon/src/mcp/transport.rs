@@ -28,7 +28,9 @@ use crate::tools::Call;
 /// Notifications and responses that rmcp has not taken yet; more make the sender wait.
 const MOST_ASIDE: usize = 64;
 /// How long a leaving daemon waits for answers that are being worked on.
-const DRAIN: Duration = Duration::from_secs(5);
+const DRAIN: Duration = Duration::from_secs(4);
+/// And for a client to take its last word.
+const LAST_WORD: Duration = Duration::from_millis(300);
 
 /// Serves one session until its connection ends or the daemon leaves.
 pub async fn serve(call: Call, connected: Arc<Connected>, mut reader: Reader, outbox: Outbox, resume: Option<Resume>) {
@@ -54,13 +56,15 @@ pub async fn serve(call: Call, connected: Arc<Connected>, mut reader: Reader, ou
     }
     let transport = FrameTransport { desk: Arc::clone(&desk), messages };
     let running = serve_directly(Handler::new(call, connected), transport, greeted);
+    running.service().resume(running.peer());
 
     let why = desk.read(&engine, &mut reader).await;
     match why {
         End::Closed => {}
         End::Leaving => {
             let _ = tokio::time::timeout(DRAIN, desk.until_quiet()).await;
-            let _ = desk.outbox.send(&Envelope::Bye(Bye::Draining)).await;
+            let farewell = Envelope::Bye(Bye::Draining);
+            let _ = tokio::time::timeout(LAST_WORD, desk.outbox.send(&farewell)).await;
         }
         End::Deaf => engine.count(|counters| &counters.dropped_clients),
     }
@@ -102,7 +106,7 @@ impl Desk {
             let envelope = tokio::select! {
                 envelope = reader.next() => envelope,
                 () = engine.leaving.cancelled() => return End::Leaving,
-                () = self.outbox.broken() => return End::Deaf,
+                () = self.outbox.broken() => return if self.outbox.is_deaf() { End::Deaf } else { End::Closed },
             };
             match envelope {
                 Ok(Some(Envelope::Frame(Frame { sequence, payload: Payload(bytes), .. }))) => {

@@ -80,12 +80,12 @@ async fn session(
         client: ArcSwapOption::empty(),
         ..Connected::default()
     });
-    let session = Arc::new(session_of(hello));
-    learn_project(engine, &session);
+    let session = Arc::new(session_of(hello, key));
     engine.sessions.insert(key, Arc::clone(&connected));
     engine.count(|counters| &counters.sessions);
     engine.post(Event::Opened);
     if welcome(connection, words, key, notice).await {
+        learn_project(engine, &session);
         let call = Call { engine: Arc::clone(engine), catalogue, session };
         mcp::serve(call, Arc::clone(&connected), reader, outbox, resume).await;
     }
@@ -105,9 +105,10 @@ fn learn_project(engine: &Arc<Engine>, session: &Arc<Session>) {
 }
 
 /// What the families may know of a greeting.
-fn session_of(hello: Hello) -> Session {
+fn session_of(hello: Hello, key: SessionKey) -> Session {
     let directory = PathBuf::from(OsString::from_vec(hello.directory));
     Session {
+        key: Some(key.to_string()),
         directory: directory.is_absolute().then_some(directory),
         environment: hello.environment.into_iter().collect(),
         zone: TimeZoneOrSystem(zone_named(&hello.time_zone)),

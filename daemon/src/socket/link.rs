@@ -4,6 +4,7 @@
 
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use interprocess::local_socket::tokio::Stream;
@@ -93,17 +94,23 @@ async fn in_time<T>(work: impl Future<Output = io::Result<T>>) -> io::Result<T> 
 pub struct Outbox {
     connection: Mutex<Connection>,
     broken: CancellationToken,
+    deaf: AtomicBool,
 }
 
 impl Outbox {
     /// Writes to a connection.
     pub fn new(connection: Connection) -> Self {
-        Self { connection: Mutex::new(connection), broken: CancellationToken::new() }
+        Self { connection: Mutex::new(connection), broken: CancellationToken::new(), deaf: AtomicBool::new(false) }
     }
 
     /// Ends when nothing can be written any more.
     pub async fn broken(&self) {
         self.broken.cancelled().await;
+    }
+
+    /// Whether that is because the other side does not read; else it has closed.
+    pub fn is_deaf(&self) -> bool {
+        self.deaf.load(Ordering::Relaxed)
     }
 
     /// Writes one JSON-RPC message, in parts if it is large; nothing comes in between.
@@ -130,7 +137,8 @@ impl Outbox {
         let mut stream = &**connection;
         let written = tokio::time::timeout(PATIENCE, stream.write_all(&bytes)).await;
         let written = written.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()));
-        if written.is_err() {
+        if let Err(error) = &written {
+            self.deaf.store(error.kind() == io::ErrorKind::TimedOut, Ordering::Relaxed);
             self.broken.cancel();
         }
         written

@@ -143,7 +143,11 @@ fn private_directory(path: &Path) -> Result<OwnedFd, Failure> {
     let stat = rustix::fs::fstat(&directory).map_err(|error| cannot("look at the directory", path, &error.into()))?;
     let ours = rustix::process::geteuid().as_raw();
     if stat.st_uid != ours {
-        return Err(foreign_directory(path));
+        return Err(foreign_directory(path, "belongs to another user"));
+    }
+    if stat.st_mode & Mode::SVTX.as_raw_mode() != 0 {
+        // Like the one for temporary files: to make it private would take it away from the others.
+        return Err(foreign_directory(path, "is shared with other users"));
     }
     if stat.st_mode & 0o077 != 0 {
         rustix::fs::fchmod(&directory, Mode::from_raw_mode(0o700))
@@ -157,24 +161,20 @@ fn private_directory(path: &Path) -> Result<OwnedFd, Failure> {
 fn reachable(parent: &Path, directory: &impl AsFd, name: &Path) -> Result<PathBuf, Failure> {
     let plain = parent.join(name);
     let length = plain.as_os_str().len();
-    if length <= SOCKET_PATH_LIMIT {
-        return Ok(plain);
-    }
-    if cfg!(target_os = "linux") {
-        return Ok(PathBuf::from(format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd())).join(name));
+    let through = PathBuf::from(format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd())).join(name);
+    let fits = |path: &PathBuf| path.as_os_str().len() <= SOCKET_PATH_LIMIT;
+    let paths = [Some(plain.clone()), cfg!(target_os = "linux").then_some(through)];
+    if let Some(path) = paths.into_iter().flatten().find(fits) {
+        return Ok(path);
     }
     let message =
         format!("the socket's path `{}` has {length} bytes, over the limit of {SOCKET_PATH_LIMIT}", plain.display());
     Err(Failure::new("unavailable", Kind::Unavailable, message).with_hint("set TRELLIS_SOCKET to a shorter path"))
 }
 
-fn foreign_directory(path: &Path) -> Failure {
-    Failure::new(
-        "denied",
-        Kind::Refused,
-        format!("the socket's directory `{}` belongs to another user", path.display()),
-    )
-    .with_hint("set TRELLIS_SOCKET to a path in a directory of your own, or unset XDG_RUNTIME_DIR")
+fn foreign_directory(path: &Path, why: &str) -> Failure {
+    Failure::new("denied", Kind::Refused, format!("the socket's directory `{}` {why}", path.display()))
+        .with_hint("set TRELLIS_SOCKET to a path in a directory of your own, or unset XDG_RUNTIME_DIR")
 }
 
 /// Start-up errors name the path: they are for the person at this machine.

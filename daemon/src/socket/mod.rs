@@ -23,13 +23,13 @@ use crate::engine::{Engine, Event};
 
 pub use listen::Listener;
 
-/// How long finishing may take in all when we leave: the sessions' own five seconds, and a little.
-const FAREWELL: Duration = Duration::from_secs(6);
+/// How long finishing may take in all when we leave: the sessions' own time, and a little.
+const FAREWELL: Duration = Duration::from_millis(4_500);
 /// Accepting failed, probably for lack of descriptors: wait for some to be freed.
 const BREATHER: Duration = Duration::from_millis(50);
 
 /// Accepts until the daemon leaves, then waits for the sessions to finish.
-pub async fn serve(engine: Arc<Engine>, listener: Listener) {
+pub async fn serve(engine: Arc<Engine>, listener: &Listener) {
     let sessions = TaskTracker::new();
     loop {
         let accepted = tokio::select! {

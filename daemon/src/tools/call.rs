@@ -11,16 +11,18 @@ use serde_json::{Map, Value, json};
 use trellis_protocol::{Failure, Kind};
 
 use super::catalogue::ambiguous;
-use super::{Answer, Catalogue, Found, Halves, Session};
+use super::{Answer, Catalogue, Found, Halves, Run, Session};
 use crate::clock::Now;
-use crate::disk::{Eyes, Reporter};
+use crate::disk::journal::CallId;
+use crate::disk::{Digest, Eyes, Reporter};
 use crate::engine::Engine;
+use crate::engine::commit::Writing;
 use crate::families::Envelope;
 
 /// No call is waited for longer than this.
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Who calls what, on which surface.
+/// Who calls, on which surface.
 #[derive(Debug, Clone)]
 pub struct Call {
     /// The state.
@@ -29,6 +31,21 @@ pub struct Call {
     pub catalogue: Arc<Catalogue>,
     /// Who is calling.
     pub session: Arc<Session>,
+}
+
+/// What is called.
+#[derive(Debug, Default)]
+pub struct Request {
+    /// The tool, by the name it is shown under.
+    pub tool: String,
+    /// What it is given.
+    pub arguments: Map<String, Value>,
+    /// The session's number of this request, if it can come again.
+    pub sequence: Option<u64>,
+    /// The caller's own name for it: the same name and arguments give the same answer.
+    pub key: Option<String>,
+    /// To whom a long call tells how far it has come.
+    pub reporter: Reporter,
 }
 
 /// A failure and the form in which its family shows failures.
@@ -42,20 +59,20 @@ pub struct Caught {
 
 impl Call {
     /// Runs a tool. `None`: there is no tool of that name.
-    pub async fn tool(
-        &self,
-        name: &str,
-        arguments: Map<String, Value>,
-        reporter: Reporter,
-    ) -> Option<Result<Answer, Caught>> {
+    pub async fn tool(&self, request: Request) -> Option<Result<Answer, Caught>> {
         let caught = |failure, envelope| Some(Err(Caught { failure, envelope }));
-        let (family, tool) = match self.catalogue.find(name) {
+        let (family, tool) = match self.catalogue.find(&request.tool) {
             Found::Tool(family, tool) => (family, tool),
             Found::ReadOnly(family) => return caught((family.read_only)(), family.envelope),
-            Found::Ambiguous(candidates) => return caught(ambiguous(name, &candidates), Envelope::Error),
+            Found::Ambiguous(candidates) => {
+                return caught(ambiguous(&request.tool, &candidates), Envelope::Error);
+            }
             Found::Unknown => return None,
         };
-        let outcome = self.carry_out(&tool.run, arguments, reporter).await;
+        let outcome = match &tool.run {
+            Run::Read(halves) => self.carry_out(halves, request.arguments, request.reporter).await,
+            Run::Write(_) => self.write(request).await,
+        };
         self.engine.count(|counters| &counters.calls);
         match outcome {
             Ok(mut answer) => {
@@ -74,23 +91,65 @@ impl Call {
     {
         let (engine, session) = (Arc::clone(&self.engine), Arc::clone(&self.session));
         let (halves, on_disk) = (halves.clone(), halves.on_disk());
-        let guarded = move || {
+        let work = move || {
             let eyes =
                 Eyes { roots: &engine.roots, projects: &engine.projects, session: &session, reporter: &reporter };
-            let now = Now::read(&session.zone.0);
-            catch_unwind(AssertUnwindSafe(|| halves.run(&input, &eyes, &now))).unwrap_or_else(|_| {
-                engine.count(|counters| &counters.panics);
-                Err(Failure::internal("this call failed because of a fault in Trellis; others are not affected"))
-            })
+            guarded(&engine, &reporter, || halves.run(&input, &eyes, &Now::read(&session.zone.0)))
         };
-        if !on_disk {
-            return guarded();
-        }
-        match tokio::time::timeout(DEADLINE, tokio::task::spawn_blocking(guarded)).await {
-            Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) => Err(Failure::new("draining", Kind::Unavailable, "Trellis is leaving; nothing was done")),
-            Err(_) => Err(too_slow()),
-        }
+        if on_disk { waited_for(work, too_slow).await } else { work() }
+    }
+
+    /// Carries out a writing call.
+    async fn write(&self, request: Request) -> Result<Answer, Failure> {
+        let this = self.clone();
+        let work = move || {
+            let Found::Tool(family, tool) = this.catalogue.find(&request.tool) else {
+                return Err(Failure::internal("a catalogue does not change"));
+            };
+            let Run::Write(halves) = &tool.run else { return Err(Failure::internal("a tool does not change")) };
+            let writing = Writing {
+                family,
+                halves,
+                arguments: &request.arguments,
+                call: this
+                    .session
+                    .key
+                    .clone()
+                    .zip(request.sequence)
+                    .map(|(session, sequence)| CallId { session, sequence }),
+                key: request.key.as_deref().map(|key| named(key, &request.tool, &request.arguments)),
+            };
+            guarded(&this.engine, &request.reporter, || this.engine.commit(&writing, &this.session, &request.reporter))
+        };
+        waited_for(work, unknown).await
+    }
+}
+
+/// The same key with other arguments is another request.
+fn named(key: &str, tool: &str, arguments: &Map<String, Value>) -> String {
+    let text = json!([key, tool, arguments]).to_string();
+    Digest::of(text.as_bytes()).to_string()
+}
+
+/// A panic stays in its call, and a call that was taken back before its turn came is not begun.
+fn guarded<O>(engine: &Engine, reporter: &Reporter, work: impl FnOnce() -> Result<O, Failure>) -> Result<O, Failure> {
+    if reporter.is_cancelled() {
+        return Err(Failure::new("not_applied", Kind::Unavailable, "taken back; nothing was done"));
+    }
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
+        engine.count(|counters| &counters.panics);
+        Err(Failure::internal("this call failed because of a fault in Trellis; others are not affected"))
+    })
+}
+
+async fn waited_for<O: Send + 'static>(
+    work: impl FnOnce() -> Result<O, Failure> + Send + 'static,
+    too_late: fn() -> Failure,
+) -> Result<O, Failure> {
+    match tokio::time::timeout(DEADLINE, tokio::task::spawn_blocking(work)).await {
+        Ok(Ok(outcome)) => outcome,
+        Ok(Err(_)) => Err(Failure::new("draining", Kind::Unavailable, "Trellis is leaving; nothing was done")),
+        Err(_) => Err(too_late()),
     }
 }
 
@@ -98,5 +157,12 @@ fn too_slow() -> Failure {
     let seconds = DEADLINE.as_secs();
     Failure::new("timeout", Kind::Unavailable, format!("no answer within {seconds} seconds"))
         .with_hint("the disk may be busy or gone: try again, or look at `trellisd status`")
+        .with_details(json!({ "seconds": seconds }))
+}
+
+fn unknown() -> Failure {
+    let seconds = DEADLINE.as_secs();
+    Failure::new("outcome_unknown", Kind::Unavailable, format!("the write has not ended within {seconds} seconds"))
+        .with_hint("it may still happen: read the file before you write again")
         .with_details(json!({ "seconds": seconds }))
 }

@@ -24,9 +24,9 @@ pub mod catalogue;
 /// One call, from name and arguments to answer or failure.
 pub mod call;
 
-pub use call::{Call, Caught};
+pub use call::{Call, Caught, Request};
 pub use catalogue::{Catalogue, Exposed, Found, Registry};
 pub use halves::{Halves, halves};
 pub use offer::{Argument, Contents, Listed, Partial, Prompt, PromptText, Resource};
 pub use session::Session;
-pub use tool::{Answer, Arguments, Body, Effect, Notice, Tool};
+pub use tool::{Answer, Arguments, Body, Effect, Notice, Run, Tool};

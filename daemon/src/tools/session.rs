@@ -12,6 +12,8 @@ use jiff::tz::TimeZone;
 /// One session, as the families see it.
 #[derive(Debug, Default)]
 pub struct Session {
+    /// The name under which the journal knows it; none for those that never come again.
+    pub key: Option<String>,
     /// Where the host started the session: absolute, and not a place that says nothing (`/`, a home).
     pub directory: Option<PathBuf>,
     /// The session's settings; paths among them are absolute.

@@ -5,6 +5,7 @@ use trellis_protocol::Failure;
 
 use super::{Halves, Session, halves};
 use crate::clock::Now;
+use crate::families::edit::Edit;
 use crate::families::need::{Carried, Look};
 
 /// One row of a family's table of tools.
@@ -21,7 +22,16 @@ pub struct Tool {
     /// What it does to the user's files.
     pub effect: Effect,
     /// What it does.
-    pub run: Halves<Map<String, Value>, Answer>,
+    pub run: Run,
+}
+
+/// What a tool does: it answers, or it answers and wants files changed.
+#[derive(Debug)]
+pub enum Run {
+    /// Changes nothing.
+    Read(Halves<Map<String, Value>, Answer>),
+    /// Returns an edit with its answer; it is carried out before the answer goes out.
+    Write(Halves<Map<String, Value>, (Answer, Edit)>),
 }
 
 /// What a tool does to the user's files; read-only sessions and annotations follow from it.
@@ -62,16 +72,32 @@ impl Tool {
         L: Look,
     {
         let Value::Object(schema) = A::schema() else { unreachable!("the schema of {name} is an object") };
-        Self { name, title, description, schema, effect: Effect::Reads, run: parsed(needs, op) }
+        Self { name, title, description, schema, effect: Effect::Reads, run: Run::Read(parsed(needs, op)) }
+    }
+
+    /// A tool that changes files.
+    pub fn write<A, L>(
+        (name, title): (&'static str, &'static str),
+        description: &'static str,
+        effect: Effect,
+        needs: impl Fn(&A, &Session) -> Result<L, Failure> + Send + Sync + 'static,
+        op: impl Fn(L::Seen, &A, &Now) -> Result<(Answer, Edit), Failure> + Send + Sync + 'static,
+    ) -> Self
+    where
+        A: Arguments + 'static,
+        L: Look,
+    {
+        let Value::Object(schema) = A::schema() else { unreachable!("the schema of {name} is an object") };
+        Self { name, title, description, schema, effect, run: Run::Write(parsed(needs, op)) }
     }
 }
 
 /// Puts the parsing of arguments in front of the halves. They travel with what was seen, so that they
 /// are parsed once.
-fn parsed<A, L>(
+fn parsed<A, L, O>(
     needs: impl Fn(&A, &Session) -> Result<L, Failure> + Send + Sync + 'static,
-    op: impl Fn(L::Seen, &A, &Now) -> Result<Answer, Failure> + Send + Sync + 'static,
-) -> Halves<Map<String, Value>, Answer>
+    op: impl Fn(L::Seen, &A, &Now) -> Result<O, Failure> + Send + Sync + 'static,
+) -> Halves<Map<String, Value>, O>
 where
     A: Arguments + 'static,
     L: Look,

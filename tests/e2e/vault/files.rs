@@ -79,7 +79,7 @@ fn what_the_system_denies_is_forbidden() {
     let secret = home.write("vault/secret.md", "text");
     home.write("vault/closed/a.md", "text");
     home.write("vault/open.md", "text");
-    let close = |path: &std::path::Path| fs::set_permissions(path, fs::Permissions::from_mode(0)).expect("closed");
+    let close = |path: &std::path::Path| fs::set_permissions(path, fs::Permissions::from_mode(0o000)).expect("closed");
     close(&secret);
     close(&home.project().join("vault/closed"));
     // The system denies nothing to root; then the daemon is started without that privilege.
@@ -164,4 +164,16 @@ fn files_and_directories_that_come_and_go_are_seen() {
     vault.check_refused("vault_ls", json!({}), "not_found", None);
     vault.write("c.md", "three");
     assert_eq!(vault.ls(json!({})), ["c.md"]);
+}
+
+#[test]
+fn the_log_tells_no_texts_and_no_arguments() {
+    let mut vault = Vault::with_file("a.md", "secret text\n");
+    vault.read("a.md", json!({ "full": true }));
+    vault.refused("vault_read", json!({ "path": "secret path", "full": true }));
+    vault.refused("vault_scan", json!({ "path": "a.md", "chunk_lines": "secret value" }));
+    vault.write("a.md", b"secret \xff");
+    vault.refused("vault_read", at("a.md"));
+    let log = vault.home.log();
+    assert!(!log.is_empty() && !log.contains("secret"), "{log}");
 }

@@ -59,9 +59,14 @@ impl Client {
 
     /// Sends a line as it is.
     pub fn send_line(&mut self, line: &str) {
+        self.send_bytes(line.as_bytes());
+        self.send_bytes(b"\n");
+    }
+
+    /// Sends bytes as they are; they need be no line, and no text.
+    pub fn send_bytes(&mut self, bytes: &[u8]) {
         let stdin = self.stdin.as_mut().expect("stdin is open");
-        stdin.write_all(line.as_bytes()).and_then(|()| stdin.write_all(b"\n")).expect("the proxy reads");
-        stdin.flush().expect("the proxy reads");
+        stdin.write_all(bytes).and_then(|()| stdin.flush()).expect("the proxy reads");
     }
 
     /// Sends a request and returns its id; the answer is fetched with [`Self::answer`].

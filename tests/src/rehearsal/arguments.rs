@@ -47,13 +47,11 @@ pub struct CueArgs {
     pub cue: String,
 }
 
-/// Where to fall.
+/// What to stumble over.
 #[derive(Debug)]
 pub struct StumbleArgs {
     /// What is on the lips at that moment.
     pub line: String,
-    /// Not before the disk would have been asked.
-    pub late: bool,
 }
 
 /// How much to say.
@@ -139,19 +137,12 @@ impl Arguments for CueArgs {
 
 impl Arguments for StumbleArgs {
     fn schema() -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "line": { "type": "string", "description": "What is said at that moment." },
-                "late": { "type": "boolean", "default": false, "description": "Only after looking." },
-            },
-            "required": ["line"],
-        })
+        let line = json!({ "type": "string", "description": "What is said at that moment." });
+        json!({ "type": "object", "properties": { "line": line }, "required": ["line"] })
     }
 
     fn parse(arguments: &Map<String, Value>) -> Result<Self, Failure> {
-        let late = arguments.get("late").and_then(Value::as_bool).unwrap_or(false);
-        Ok(Self { line: text(arguments, "line")?, late })
+        Ok(Self { line: text(arguments, "line")? })
     }
 }
 

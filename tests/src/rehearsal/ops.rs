@@ -28,8 +28,9 @@ pub fn revise(args: &ReviseArgs) -> Result<Answer, RehearsalError> {
 
 /// How a cue stands.
 pub fn told(name: &str, cue: Cue) -> Answer {
-    let Cue { given, waiting, cancelled } = cue;
-    Answer::object(json!({ "cue": name, "given": given, "waiting": waiting, "cancelled": cancelled }))
+    let Cue { given, begun, waiting, cancelled } = cue;
+    let waits = json!({ "begun": begun, "waiting": waiting, "cancelled": cancelled });
+    Answer::object(json!({ "cue": name, "given": given, "waits": waits }))
 }
 
 /// A long text.

@@ -1,5 +1,6 @@
 //! Who waits for which cue: the one thing in this family that is not pure, so that a test, and not a
-//! clock, decides when a long look ends. A wait that is cancelled ends too, and is counted.
+//! clock, decides when a long look ends. A wait that is cancelled is counted, and goes on: not every
+//! look can stop at once.
 
 use std::collections::HashMap;
 use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError};
@@ -27,9 +28,11 @@ pub struct Stage {
 pub struct Cue {
     /// It has been given; nobody waits for it any more.
     pub given: bool,
+    /// So many have begun to wait for it.
+    pub begun: u32,
     /// So many wait for it now.
     pub waiting: u32,
-    /// So many stopped waiting because nobody wanted them to.
+    /// So many have noticed that nobody wants them to wait any more.
     pub cancelled: u32,
 }
 
@@ -69,16 +72,21 @@ impl Look for Wait {
             report(done, "in the wings");
         }
         let mut cues = STAGE.lock();
-        cues.entry(self.cue.clone()).or_default().waiting += 1;
+        let cue = cues.entry(self.cue.clone()).or_default();
+        cue.begun += 1;
+        cue.waiting += 1;
+        let mut is_wanted = true;
         loop {
             let cue = cues.entry(self.cue.clone()).or_default();
-            let cancelled = eyes.reporter.is_cancelled();
-            if cue.given || cancelled {
+            if cue.given {
                 cue.waiting -= 1;
-                // The last word of a wait that nobody wants any more: nobody may hear it.
-                report(self.steps + 1, "off the stage");
-                cue.cancelled += u32::from(cancelled);
                 return;
+            }
+            if is_wanted && eyes.reporter.is_cancelled() {
+                is_wanted = false;
+                // The last word of a wait that nobody wants any more: nobody may hear it.
+                report(self.steps + 1, "not wanted");
+                cue.cancelled += 1;
             }
             cues = STAGE.changed.wait_timeout(cues, GLANCE).map_or_else(|error| error.into_inner().0, |(cues, _)| cues);
         }

@@ -1,7 +1,7 @@
 //! The table of tools: name, sentences, what each needs to look at, and its op.
 
-use trellisd::families::need::{Carried, Look};
-use trellisd::tools::{Arguments, Effect, Session, Tool};
+use trellis_protocol::Failure;
+use trellisd::tools::{Answer, Arguments, Effect, Session, Tool};
 
 use super::arguments::{CueArgs, DeclaimArgs, NoArgs, ReciteArgs, ReviseArgs, StumbleArgs, WaitArgs};
 use super::ops;
@@ -52,28 +52,28 @@ pub fn table() -> Vec<Tool> {
         Tool::read(
             ("stumble", "Stumble"),
             "Use this to see what a fault in a tool does to everybody else: nothing.",
-            |args: &StumbleArgs, _: &Session| {
-                assert!(args.late, "stumbled over `{}`", args.line);
-                Ok(Wait { cue: "never awaited".to_owned(), steps: 0 }).inspect(|_| STAGE.give("never awaited"))
-            },
-            |(), args: &StumbleArgs, _| panic!("stumbled late over `{}`", args.line),
+            nothing::<StumbleArgs>,
+            |(), args: &StumbleArgs, _| panic!("stumbled over `{}`", args.line),
+        ),
+        Tool::read(
+            ("collapse", "Collapse"),
+            "Use this to see the same where the disk would have been asked.",
+            |_: &StumbleArgs, _: &Session| Ok(None::<Wait>),
+            |_, args: &StumbleArgs, _| panic!("collapsed over `{}`", args.line),
         ),
         Tool::read(
             ("declaim", "Declaim a long text"),
             "Use this to get an answer of any size.",
-            |args: &DeclaimArgs, _: &Session| Ok(Carried(ops::declaim(args))),
-            |answer, _: &DeclaimArgs, _| Ok(answer),
+            nothing::<DeclaimArgs>,
+            |(), args: &DeclaimArgs, _| Ok(ops::declaim(args)),
         ),
         Tool::read(("bow", "Bow"), "Use this to say nothing at all.", nothing::<NoArgs>, |(), _: &NoArgs, _| {
-            Ok(trellisd::tools::Answer::text("(bows)"))
+            Ok(Answer::text("(bows)"))
         }),
     ]
 }
 
 /// For a tool that needs to look at nothing.
-fn nothing<A: Arguments>(_: &A, _: &Session) -> Result<(), trellis_protocol::Failure>
-where
-    (): Look,
-{
+fn nothing<A: Arguments>(_: &A, _: &Session) -> Result<(), Failure> {
     Ok(())
 }

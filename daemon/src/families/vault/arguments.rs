@@ -8,7 +8,10 @@ use serde_json::{Map, Value, json};
 use trellis_protocol::Failure;
 
 use super::error::VaultError;
+use super::model::CONTENT_LIMIT;
+use super::reserved::{self, Deed};
 use crate::disk::RelativePath;
+use crate::text::names;
 use crate::tools::Arguments;
 
 type Object = Map<String, Value>;
@@ -66,6 +69,34 @@ pub struct ScanArgs {
     pub chunk_lines: Option<i64>,
     /// At most so many characters.
     pub max_chars: Option<i64>,
+}
+
+/// For `vault_create`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CreateArgs {
+    /// The new file.
+    pub path: RelativePath,
+    /// All of it.
+    pub content: String,
+    /// Whose vault.
+    pub project_root: Option<PathBuf>,
+}
+
+/// For `vault_replace`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReplaceArgs {
+    /// The file.
+    pub path: RelativePath,
+    /// What goes.
+    pub find: String,
+    /// What comes.
+    pub replace: String,
+    /// At most so often; checked last, as it came.
+    pub max_replacements: Option<Value>,
+    /// The hash that the caller has read.
+    pub if_match: Option<String>,
+    /// Whose vault.
+    pub project_root: Option<PathBuf>,
 }
 
 impl Arguments for LsArgs {
@@ -157,6 +188,77 @@ impl Arguments for ScanArgs {
         let max_chars = max_chars(arguments)?;
         let project_root = project_root(arguments)?;
         Ok(Self { path: path(arguments)?, project_root, start_line, chunk_lines, max_chars })
+    }
+}
+
+impl Arguments for CreateArgs {
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": path_schema(),
+                "content": { "type": "string", "minLength": 1, "description": "The whole text, written exactly as given" },
+                "project_root": project_root_schema(),
+            },
+            "required": ["path", "content"],
+        })
+    }
+
+    fn parse(arguments: &Object) -> Result<Self, Failure> {
+        let content = text(arguments, "content", "a text that is not empty").and_then(not_empty("content"))?;
+        if content.len() > CONTENT_LIMIT {
+            let wanted = format!("at most {CONTENT_LIMIT} bytes long");
+            return Err(VaultError::parameter("content", wanted, content.len()).into());
+        }
+        let project_root = project_root(arguments)?;
+        let path = path(arguments)?;
+        reserved::check(&path, Deed::Create).map_err(|why| VaultError::Reserved { path: path.clone(), why })?;
+        for name in path.parts() {
+            names::check(name).map_err(|why| VaultError::Name { path: path.clone(), why })?;
+        }
+        Ok(Self { path, content, project_root })
+    }
+}
+
+impl Arguments for ReplaceArgs {
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "path": path_schema(),
+                "find": { "type": "string", "minLength": 1, "description": "Text to find, literally; may span lines" },
+                "replace": { "type": "string", "description": "Text to put in its place; may be empty" },
+                "max_replacements": { "type": "integer", "minimum": 0, "description": "At most so many, from the top (default 1)" },
+                "if_match": { "type": "string", "description": "Only if the file still has this hash, as vault_read gave it" },
+                "project_root": project_root_schema(),
+            },
+            "required": ["path", "find", "replace"],
+        })
+    }
+
+    fn parse(arguments: &Object) -> Result<Self, Failure> {
+        let find = text(arguments, "find", "a text that is not empty").and_then(not_empty("find"))?;
+        let replace = text(arguments, "replace", "a text")?;
+        let if_match = given(arguments, "if_match").map(|_| text(arguments, "if_match", "a hash")).transpose()?;
+        let project_root = project_root(arguments)?;
+        let path = path(arguments)?;
+        reserved::check(&path, Deed::Replace).map_err(|why| VaultError::Reserved { path: path.clone(), why })?;
+        let max_replacements = given(arguments, "max_replacements").cloned();
+        Ok(Self { path, find, replace, max_replacements, if_match, project_root })
+    }
+}
+
+fn text(arguments: &Object, field: &'static str, wanted: &'static str) -> Result<String, VaultError> {
+    match given(arguments, field) {
+        Some(Value::String(text)) => Ok(text.clone()),
+        other => Err(VaultError::Parameter { field, wanted: wanted.into(), given: other.cloned(), path: None }),
+    }
+}
+
+fn not_empty(field: &'static str) -> impl Fn(String) -> Result<String, VaultError> {
+    move |text| match text.is_empty() {
+        true => Err(VaultError::parameter(field, "a text that is not empty", text)),
+        false => Ok(text),
     }
 }
 

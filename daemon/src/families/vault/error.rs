@@ -9,7 +9,9 @@ use trellis_protocol::failure::{Coded, Kind};
 
 use crate::disk::RelativePath;
 use crate::disk::path::PathError;
+use crate::families::edit::Unwritable;
 use crate::families::need::Unseen;
+use crate::text::names::NameError;
 
 /// Longer values are shown by their beginning.
 const SHOWN_CHARS: usize = 80;
@@ -64,6 +66,87 @@ pub enum VaultError {
     /// A writing tool in a read-only session.
     #[error("this session is read-only")]
     ReadOnly,
+    /// No tool may write there.
+    #[error("`{path}`: {why}")]
+    Reserved {
+        /// Where.
+        path: RelativePath,
+        /// Why not.
+        why: Reserved,
+    },
+    /// A new file's name does not work on every system.
+    #[error("`{path}`: {why}")]
+    Name {
+        /// The file.
+        path: RelativePath,
+        /// What is wrong with it.
+        why: NameError,
+    },
+    /// There is something already.
+    #[error("`{path}` exists already")]
+    Exists {
+        /// Where.
+        path: RelativePath,
+    },
+    /// A file stands where a directory is needed.
+    #[error("`{path}` cannot be created: a file stands where a directory is needed")]
+    FileInTheWay {
+        /// The new file.
+        path: RelativePath,
+    },
+    /// A name that some systems take for the same is there already.
+    #[error("`{path}` cannot be created: some systems take it for `{other}`, which is there already")]
+    Collides {
+        /// The new file.
+        path: RelativePath,
+        /// The name that is there.
+        other: String,
+    },
+    /// The file is not the one that the caller has read.
+    #[error("`{path}` has changed: its hash is now `{actual}`")]
+    Changed {
+        /// The file.
+        path: RelativePath,
+        /// What the caller has read.
+        expected: String,
+        /// What is there.
+        actual: String,
+    },
+    /// The new text would be over the limit.
+    #[error("`{path}` would have {size} bytes, over the limit of {limit}")]
+    WouldBeTooLarge {
+        /// The file.
+        path: RelativePath,
+        /// In bytes.
+        size: usize,
+        /// In bytes.
+        limit: u64,
+    },
+    /// The disk did not take it.
+    #[error("{}", unwritten(path, why))]
+    Unwritten {
+        /// The file; it is as it was.
+        path: RelativePath,
+        /// Why not.
+        why: Unwritable,
+    },
+}
+
+/// Why no tool may write at a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Reserved {
+    /// For the vault's own use.
+    #[error("`.system` is not for tools to write")]
+    System,
+    /// Written once.
+    #[error("files in `daily` are written once and not changed")]
+    Daily,
+    /// Another name than a day's.
+    #[error("`daily` holds only `daily/YYYY-MM-DD.md` with a date that exists")]
+    DailyName,
+    /// Hidden files belong to other programs.
+    #[error("names that begin with a dot are not for tools to write")]
+    Hidden,
 }
 
 /// What was asked for.
@@ -95,9 +178,19 @@ impl Coded for VaultError {
     fn code(&self) -> &'static str {
         match self {
             Self::Parameter { .. } => "invalid_parameter",
-            Self::NoPath { .. } | Self::Path { .. } => "invalid_path",
-            Self::NotText { .. } => "conflict",
-            Self::ReadOnly => "forbidden",
+            Self::NoPath { .. } | Self::Path { .. } | Self::Name { .. } => "invalid_path",
+            Self::NotText { .. }
+            | Self::Exists { .. }
+            | Self::FileInTheWay { .. }
+            | Self::Collides { .. }
+            | Self::Changed { .. }
+            | Self::WouldBeTooLarge { .. } => "conflict",
+            Self::ReadOnly | Self::Reserved { .. } => "forbidden",
+            Self::Unwritten { why, .. } => match why {
+                Unwritable::Unseen(Unseen::Link | Unseen::Denied) | Unwritable::Denied => "forbidden",
+                Unwritable::Unseen(Unseen::Outside) => "out_of_scope",
+                _ => "conflict",
+            },
             Self::Unseen { why, sought, .. } => match why {
                 Unseen::NoProject | Unseen::ForeignProject(_) => "invalid_parameter",
                 Unseen::NoTree | Unseen::Missing | Unseen::IsDirectory | Unseen::IsFile => "not_found",
@@ -115,6 +208,11 @@ impl Coded for VaultError {
             ("not_found", _) => Kind::Missing,
             ("forbidden" | "out_of_scope", _) => Kind::Refused,
             (_, Self::NotText { .. }) => Kind::Unreadable,
+            (_, Self::Exists { .. } | Self::FileInTheWay { .. } | Self::Collides { .. } | Self::Changed { .. }) => {
+                Kind::Conflict
+            }
+            (_, Self::Unwritten { why: Unwritable::KeepsMoving, .. }) => Kind::Conflict,
+            (_, Self::WouldBeTooLarge { .. }) => Kind::Input,
             (_, Self::Unseen { why: Unseen::TooLarge { .. } | Unseen::Special, .. }) => Kind::Unreadable,
             _ => Kind::Unavailable,
         }
@@ -162,6 +260,30 @@ impl Coded for VaultError {
                 tell("offset", Some(json!(at)));
             }
             Self::ReadOnly => return Value::Null,
+            Self::Reserved { path, .. }
+            | Self::Name { path, .. }
+            | Self::Exists { path }
+            | Self::FileInTheWay { path } => {
+                tell("path", Some(text(path)));
+            }
+            Self::Collides { path, other } => {
+                tell("path", Some(text(path)));
+                tell("existing_name", Some(json!(other)));
+            }
+            Self::Changed { path, expected, actual } => {
+                tell("path", Some(text(path)));
+                tell("expected_hash", Some(json!(expected)));
+                tell("actual_hash", Some(json!(actual)));
+            }
+            Self::WouldBeTooLarge { path, size, limit } => {
+                tell("path", Some(text(path)));
+                tell("size", Some(json!(size)));
+                tell("limit", Some(json!(limit)));
+            }
+            Self::Unwritten { path, why } => {
+                tell("path", Some(text(path)));
+                tell("reason", Some(json!(why.word())));
+            }
         }
         if details.is_empty() { Value::Null } else { Value::Object(details) }
     }
@@ -175,6 +297,15 @@ impl Coded for VaultError {
             }
             Self::NotText { .. } => "convert the file to UTF-8, or choose another one",
             Self::ReadOnly => "start the session without `--read-only`",
+            Self::Reserved { why: Reserved::Daily, .. } => "create another file, or leave the day's file as it is",
+            Self::Reserved { .. } => "choose another path",
+            Self::Name { .. } => "choose a name without it",
+            Self::Exists { .. } => "choose another path, or change the file with `vault_replace`",
+            Self::FileInTheWay { .. } => "choose a path whose directories are directories; `vault_ls` shows them",
+            Self::Collides { .. } => "choose another name, or change the existing file with `vault_replace`",
+            Self::Changed { .. } => "read the file again and repeat the call with its new hash",
+            Self::WouldBeTooLarge { .. } => "split the file",
+            Self::Unwritten { why, .. } => why.hint(),
             Self::Unseen { why, .. } => match why {
                 Unseen::NoProject => "pass `project_root` with the absolute path of the project",
                 Unseen::ForeignProject(_) => "leave `project_root` out, or open the project in a session first",
@@ -189,6 +320,13 @@ impl Coded for VaultError {
             },
         };
         Some(hint.into())
+    }
+}
+
+fn unwritten(path: &RelativePath, why: &Unwritable) -> String {
+    match why {
+        Unwritable::Unseen(unseen) => not_seen(Some(path), unseen),
+        other => other.sentence(path),
     }
 }
 
@@ -260,7 +398,7 @@ mod tests {
         check(error, "invalid_path", Kind::Input, "the path must not contain `..`: `../x`", details);
         let error = VaultError::NoPath { given: None };
         check(error, "invalid_path", Kind::Input, "`path` must be a path below the vault", json!({ "field": "path" }));
-        for long in [json!("あ".repeat(500)), json!([1; 500])] {
+        for long in [json!("あ".repeat(500)), json!(vec![1; 500])] {
             let error = VaultError::parameter("limits", "an object", long);
             let (message, value) = (error.to_string(), error.details()["value"].clone());
             assert!(message.chars().count() < 130 && message.ends_with("…`"), "{message}");

@@ -1,7 +1,7 @@
-//! Plain text files below one directory, the vault: listed, and read in pieces.
+//! Plain text files below one directory, the vault: listed, read in pieces, created, edited.
 //!
 //! Paths, line numbers and limits come in; text goes out with the place where it ends and where to
-//! go on. A piece is never cut inside a line unless that line alone exceeds the limit, no link is
+//! go on, and edits for the disk. A piece is never cut inside a line unless that line alone exceeds the limit, no link is
 //! followed, and bytes that are no text are never shown as such.
 
 /// What a vault is, where it is, and how much of it is shown at once.
@@ -16,6 +16,12 @@ pub mod lines;
 /// The verbs.
 pub mod ops;
 
+/// The verbs that change something.
+pub mod edits;
+
+/// Places where a tool must not write.
+pub mod reserved;
+
 /// The table of tools.
 pub mod tools;
 
@@ -25,6 +31,8 @@ pub mod error;
 use trellis_protocol::Failure;
 
 use super::{Envelope, Family, InUnion};
+use crate::disk::RelativePath;
+use crate::families::edit::Unwritable;
 use crate::tools::Tool;
 use error::VaultError;
 
@@ -37,7 +45,7 @@ impl Family for Vault {
     const ENVELOPE: Envelope = Envelope::ErrorAndTop;
     const IN_UNION: InUnion = InUnion::SameNames;
     const ABOUT: &'static str =
-        "vault_*: plain text files below one directory, found with vault_ls and read in pieces.";
+        "vault_*: plain text files below one directory, found with vault_ls, read in pieces, created and edited.";
 
     fn tools() -> Vec<Tool> {
         tools::table()
@@ -45,5 +53,9 @@ impl Family for Vault {
 
     fn read_only() -> Failure {
         VaultError::ReadOnly.into()
+    }
+
+    fn unwritten(path: &RelativePath, why: &Unwritable) -> Failure {
+        VaultError::Unwritten { path: path.clone(), why: why.clone() }.into()
     }
 }

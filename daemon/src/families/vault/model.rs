@@ -9,6 +9,9 @@ use crate::tools::Session;
 /// Larger files are neither read nor changed.
 pub const FILE_LIMIT: u64 = 16 * 1024 * 1024;
 
+/// Longer texts are not created, in bytes.
+pub const CONTENT_LIMIT: usize = 4 * 1024 * 1024;
+
 /// More entries of one directory are not listed.
 pub const ENTRY_LIMIT: usize = 1000;
 

@@ -10,6 +10,7 @@ use super::lines::{self, Piece, Range};
 use super::model::{ENTRY_LIMIT, Limits};
 use crate::disk::RelativePath;
 use crate::families::need::{Entry, EntryKind, FileSeen, Unseen};
+use crate::text::names::folded;
 use crate::tools::Answer;
 
 /// One level of the vault: directories first, then by name without regard to case.
@@ -97,6 +98,11 @@ pub fn scan(seen: Result<FileSeen, Unseen>, args: &ScanArgs, limits: Limits) -> 
     })))
 }
 
+/// The hash that users see: lower-case hex SHA-256 of the whole file.
+pub fn hash_of(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
 /// A file that is text.
 struct Text {
     text: String,
@@ -109,7 +115,7 @@ impl Text {
     fn of(seen: Result<FileSeen, Unseen>, path: &RelativePath) -> Result<Self, VaultError> {
         let unseen = |why| VaultError::Unseen { path: Some(path.clone()), sought: Sought::File, why };
         let bytes = seen.map_err(unseen)?.bytes;
-        let hash = Sha256::digest(&bytes).iter().map(|byte| format!("{byte:02x}")).collect();
+        let hash = hash_of(&bytes);
         let not_text = |error: std::string::FromUtf8Error| VaultError::NotText {
             path: path.clone(),
             at: error.utf8_error().valid_up_to(),
@@ -188,11 +194,6 @@ fn with_project(mut params: Value, project_root: Option<&std::path::Path>) -> Va
 fn is_shown(name: &str) -> bool {
     let of_ours = name.starts_with(".trellis-") && name.ends_with(".vtmp");
     !of_ours && !name.starts_with("._") && !matches!(name, ".DS_Store" | "Thumbs.db" | "desktop.ini")
-}
-
-/// By way of upper case, because that also joins `ß` with `ss` and both forms of sigma.
-fn folded(name: &str) -> String {
-    name.to_uppercase().to_lowercase()
 }
 
 #[cfg(test)]

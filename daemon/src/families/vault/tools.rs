@@ -1,11 +1,12 @@
 //! The table of tools: name, sentences, what each needs to look at, and its op.
 
-use super::arguments::{LsArgs, ReadArgs, ScanArgs};
+use super::arguments::{CreateArgs, LsArgs, ReadArgs, ReplaceArgs, ScanArgs};
+use super::edits;
 use super::model::{FILE_LIMIT, Limits, place};
 use super::ops;
 use crate::disk::RelativePath;
 use crate::families::need::{Carried, FileAt, Links, ListingAt};
-use crate::tools::{Session, Tool};
+use crate::tools::{Effect, Session, Tool};
 
 /// All tools, in the order in which they are listed.
 pub fn table() -> Vec<Tool> {
@@ -20,6 +21,21 @@ pub fn table() -> Vec<Tool> {
                 Ok(ListingAt { place, path: args.path.clone(), links: Links::Never })
             },
             |seen, args: &LsArgs, _| Ok(ops::ls(seen, args)?),
+        ),
+        Tool::write(
+            ("vault_create", "Create vault file"),
+            "Use this to write a new text file into the vault. Never overwrites: a file that exists is a `conflict`. The \
+             text is written exactly as given, and missing directories are made. Below `daily/` only \
+             `daily/YYYY-MM-DD.md` can be created.",
+            Effect::Writes { destructive: false, idempotent: false },
+            |args: &CreateArgs, session: &Session| {
+                let place = place(session, args.project_root.as_deref());
+                let file = FileAt { place: place.clone(), path: args.path.clone(), links: Links::Never, size_limit: 0 };
+                let listing = |path| ListingAt { place: place.clone(), path, links: Links::Never };
+                let levels: Vec<ListingAt> = args.path.ancestors().map(listing).collect();
+                Ok((Carried(place), (file, levels)))
+            },
+            |(place, ground), args: &CreateArgs, _| Ok(edits::create(ground, args, place)?),
         ),
         Tool::read(
             ("vault_read", "Read vault file"),
@@ -37,6 +53,20 @@ pub fn table() -> Vec<Tool> {
              `chunk_end` when only the chunk was full.",
             |args: &ScanArgs, session: &Session| Ok(file(&args.path, args.project_root.as_deref(), session)),
             |(limits, seen), args: &ScanArgs, _| Ok(ops::scan(seen, args, limits)?),
+        ),
+        Tool::write(
+            ("vault_replace", "Edit vault file"),
+            "Use this to change a vault file by replacing a literal text with another. Case-sensitive, from the top, once \
+             unless `max_replacements` says otherwise; `find` may span lines. Line ends and everything else stay. \
+             `replacements` says how often; 0 means that nothing was found and nothing was written.",
+            Effect::Writes { destructive: true, idempotent: false },
+            |args: &ReplaceArgs, session: &Session| {
+                let place = place(session, args.project_root.as_deref());
+                let (path, links) = (args.path.clone(), Links::Never);
+                let file = FileAt { place: place.clone(), path, links, size_limit: FILE_LIMIT };
+                Ok((Carried(place), file))
+            },
+            |(place, seen), args: &ReplaceArgs, _| Ok(edits::replace(seen, args, place)?),
         ),
     ]
 }
@@ -61,7 +91,7 @@ mod tests {
     use crate::clock::Now;
     use crate::disk::project::Known;
     use crate::disk::{Eyes, Reporter, Roots};
-    use crate::tools::Body;
+    use crate::tools::{Body, Run};
 
     #[test]
     fn sentences_are_short() {
@@ -103,7 +133,11 @@ mod tests {
         };
         let tool = table().into_iter().find(|tool| tool.name == name).expect("the tool");
         let arguments = arguments.as_object().expect("an object");
-        let answer = tool.run.run(arguments, &eyes, &Now::read(&session.zone.0))?;
+        let now = Now::read(&session.zone.0);
+        let answer = match &tool.run {
+            Run::Read(halves) => halves.run(arguments, &eyes, &now)?,
+            Run::Write(halves) => halves.run(arguments, &eyes, &now)?.0,
+        };
         let Body::Object(object) = answer.body else { panic!("not an object") };
         Ok(object)
     }

@@ -1,0 +1,321 @@
+//! What was done, for whom, from which bytes: exactly once, and undo.
+//!
+//! An entry is flushed before the renames that it describes. After a crash the entries say which
+//! writes to finish and which answers to give again. Each writer has a lane of its own, so that nobody
+//! waits for another's flush; old texts lie beside, named by their digest. All of it is bounded.
+
+use std::fs::{self, File};
+use std::io;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::SystemTime;
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::calls::Calls;
+use super::{Digest, own};
+
+/// Another number means another format: the file is put aside, never guessed at.
+const FORMAT: &[u8; 8] = b"TRLSJ\0\0\x01";
+/// Lanes are written full of zeros once, so that an entry's flush has no size to update.
+const LANE: usize = 256 << 10;
+/// Bytes in front of an entry: its length and the beginning of its digest.
+const HEAD: usize = 12;
+/// No entry is longer: an answer has a limit, too.
+const LONGEST: usize = 128 << 20;
+
+/// One request of one session, across daemons.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CallId {
+    /// The session's name.
+    pub session: String,
+    /// The number of the request in it.
+    pub sequence: u64,
+}
+
+/// One write: what was answered, and what became of which files.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// Which call it was, if it can come again.
+    pub call: Option<CallId>,
+    /// The caller's own name for the request, with its arguments.
+    pub key: Option<String>,
+    /// When, in milliseconds of the epoch.
+    pub at: i64,
+    /// What was answered.
+    pub answer: Value,
+    /// The files.
+    pub files: Vec<EntryFile>,
+    /// This write did not happen after all: the one with this temp file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub voids: Option<String>,
+}
+
+/// What became of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryFile {
+    /// The tree's path.
+    pub root: PathBuf,
+    /// The file in it.
+    pub path: String,
+    /// The temp file beside it.
+    pub temp: String,
+    /// What it held; none if it was not there.
+    pub old: Option<Digest>,
+    /// What it holds now.
+    pub new: Digest,
+}
+
+/// The journal of a daemon.
+#[derive(Debug)]
+pub struct Journal {
+    directory: PathBuf,
+    calls: Arc<dyn Calls>,
+    free: Mutex<Vec<Lane>>,
+    lanes: AtomicU64,
+    run: String,
+}
+
+/// A file that one writer at a time adds to.
+#[derive(Debug)]
+struct Lane {
+    file: File,
+    end: u64,
+}
+
+impl Journal {
+    /// Opens the journal in its directory. `run` tells this daemon's lanes from those of others.
+    pub fn open(directory: &Path, run: &str, calls: Arc<dyn Calls>) -> io::Result<Self> {
+        own::make_directory(&directory.join("old"))?;
+        Ok(Self {
+            directory: directory.to_owned(),
+            calls,
+            free: Mutex::default(),
+            lanes: AtomicU64::new(0),
+            run: run.to_owned(),
+        })
+    }
+
+    /// Adds an entry; it is on the disk when this returns.
+    pub fn append(&self, entry: &Entry) -> io::Result<()> {
+        let record = record(entry)?;
+        let free = self.free.lock().pop();
+        let mut lane = match free {
+            Some(lane) => lane,
+            None => self.new_lane()?,
+        };
+        // A lane whose write or flush failed is not used again: nobody knows what it holds.
+        self.calls.write_at(&lane.file, &record, lane.end)?;
+        self.calls.flush_data(&lane.file)?;
+        lane.end += record.len() as u64;
+        if lane.end < LANE as u64 {
+            self.free.lock().push(lane);
+        }
+        Ok(())
+    }
+
+    fn new_lane(&self) -> io::Result<Lane> {
+        let number = self.lanes.fetch_add(1, Ordering::Relaxed);
+        let name = format!("lane-{}-{number:06}.log", self.run);
+        let directory = File::open(&self.directory)?;
+        let file = self.calls.create(directory.as_fd(), name.as_ref())?;
+        let mut zeros = vec![0; LANE];
+        zeros[..FORMAT.len()].copy_from_slice(FORMAT);
+        self.calls.write_at(&file, &zeros, 0)?;
+        self.calls.flush(&file)?;
+        self.calls.flush_directory(directory.as_fd())?;
+        Ok(Lane { file, end: FORMAT.len() as u64 })
+    }
+
+    /// What earlier daemons wrote and nobody has gone through yet, oldest first.
+    pub fn unsettled(&self) -> io::Result<Vec<Entry>> {
+        read_all(&self.files("lane-")?)
+    }
+
+    /// What was gone through before, since this moment, oldest first.
+    pub fn settled(&self, since: SystemTime) -> io::Result<Vec<Entry>> {
+        let mut files = self.files("done-")?;
+        files.retain(|path| fs::metadata(path).and_then(|file| file.modified()).is_ok_and(|at| at >= since));
+        read_all(&files)
+    }
+
+    /// Earlier daemons' entries have been gone through.
+    pub fn settle(&self) -> io::Result<()> {
+        for path in self.files("lane-")? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().replacen("lane-", "done-", 1);
+            own::rename(&path, &self.directory.join(name))?;
+        }
+        Ok(())
+    }
+
+    /// Files of earlier daemons.
+    fn files(&self, prefix: &str) -> io::Result<Vec<PathBuf>> {
+        let ours = format!("lane-{}-", self.run);
+        let mut files = Vec::new();
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with(prefix) && !name.starts_with(&ours) {
+                files.push(entry.path());
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    /// Where an old text is kept.
+    pub fn place_of(&self, digest: Digest) -> PathBuf {
+        let name = digest.to_string();
+        self.directory.join("old").join(&name[..2]).join(name)
+    }
+
+    /// Forgets what is older than `days`, and the oldest beyond `bytes`.
+    pub fn prune(&self, now: SystemTime, days: u64, bytes: u64) -> io::Result<()> {
+        let mut files = Vec::new();
+        for path in self.files("done-")?.into_iter().chain(old_texts(&self.directory.join("old"))?) {
+            let metadata = fs::metadata(&path)?;
+            files.push((metadata.modified()?, metadata.len(), path));
+        }
+        files.sort();
+        let mut total: u64 = files.iter().map(|(_, size, _)| size).sum();
+        for (modified, size, path) in files {
+            let age = now.duration_since(modified).unwrap_or_default();
+            if age.as_secs() > days * 24 * 60 * 60 || total > bytes {
+                own::remove(&path);
+                total -= size;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read_all(files: &[PathBuf]) -> io::Result<Vec<Entry>> {
+    let mut entries = Vec::new();
+    for path in files {
+        entries.extend(entries_in(&fs::read(path)?));
+    }
+    entries.sort_by_key(|entry| entry.at);
+    Ok(entries)
+}
+
+fn old_texts(directory: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut texts = Vec::new();
+    for shelf in fs::read_dir(directory)? {
+        for text in fs::read_dir(shelf?.path())? {
+            texts.push(text?.path());
+        }
+    }
+    Ok(texts)
+}
+
+fn record(entry: &Entry) -> io::Result<Vec<u8>> {
+    let body = serde_json::to_vec(entry)?;
+    let length = u32::try_from(body.len()).ok().filter(|_| body.len() <= LONGEST).ok_or(io::ErrorKind::FileTooLarge)?;
+    let mut record = Vec::with_capacity(HEAD + body.len());
+    record.extend(length.to_le_bytes());
+    record.extend(check(&body));
+    record.extend(body);
+    Ok(record)
+}
+
+/// The entries of a lane, up to the first that is not whole.
+fn entries_in(bytes: &[u8]) -> Vec<Entry> {
+    let mut entries = Vec::new();
+    let Some(mut rest) = bytes.strip_prefix(FORMAT) else { return entries };
+    while let Some((head, tail)) = rest.split_at_checked(HEAD) {
+        let (length, expected) = head.split_at(4);
+        let length = u32::from_le_bytes(length.try_into().unwrap_or_default()) as usize;
+        let Some((body, tail)) = tail.split_at_checked(length).filter(|_| length > 0) else { break };
+        if check(body) != expected {
+            break;
+        }
+        let Ok(entry) = serde_json::from_slice(body) else { break };
+        entries.push(entry);
+        rest = tail;
+    }
+    entries
+}
+
+fn check(body: &[u8]) -> [u8; HEAD - 4] {
+    let mut check = [0; HEAD - 4];
+    check.copy_from_slice(&blake3::hash(body).as_bytes()[..HEAD - 4]);
+    check
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::disk::calls::System;
+
+    fn entry(sequence: u64) -> Entry {
+        Entry {
+            call: Some(CallId { session: "s".into(), sequence }),
+            key: None,
+            at: sequence as i64,
+            answer: Value::from("done"),
+            files: Vec::new(),
+            voids: None,
+        }
+    }
+
+    fn journal(directory: &Path, run: &str) -> Journal {
+        Journal::open(directory, run, Arc::new(System)).expect("it opens")
+    }
+
+    #[test]
+    fn the_next_daemon_reads_what_this_one_wrote() {
+        let directory = TempDir::new().expect("a directory");
+        let first = journal(directory.path(), "a");
+        for sequence in 0..3 {
+            first.append(&entry(sequence)).expect("it is written");
+        }
+        let second = journal(directory.path(), "b");
+        second.append(&entry(9)).expect("it is written");
+        assert_eq!(second.unsettled().expect("it reads"), [entry(0), entry(1), entry(2)]);
+    }
+
+    #[test]
+    fn a_torn_entry_hides_only_itself() {
+        let directory = TempDir::new().expect("a directory");
+        let first = journal(directory.path(), "a");
+        first.append(&entry(1)).expect("it is written");
+        first.append(&entry(2)).expect("it is written");
+        let lane = first.lanes_of("a");
+        let mut bytes = fs::read(&lane).expect("it reads");
+        let whole = FORMAT.len() + record(&entry(1)).expect("it fits").len();
+        bytes[whole + HEAD + 3] ^= 1;
+        own::replace(&lane, &bytes).expect("it is written");
+        assert_eq!(journal(directory.path(), "b").unsettled().expect("it reads"), [entry(1)]);
+        own::replace(&lane, b"something else").expect("it is written");
+        assert_eq!(journal(directory.path(), "b").unsettled().expect("it reads"), []);
+    }
+
+    #[test]
+    fn writers_at_the_same_time_use_different_lanes() {
+        let directory = TempDir::new().expect("a directory");
+        let shared = journal(directory.path(), "a");
+        std::thread::scope(|scope| {
+            for writer in 0..4 {
+                let shared = &shared;
+                scope.spawn(move || {
+                    for sequence in 0..50 {
+                        shared.append(&entry(writer * 100 + sequence)).expect("it is written");
+                    }
+                });
+            }
+        });
+        assert_eq!(journal(directory.path(), "b").unsettled().expect("it reads").len(), 200);
+    }
+
+    impl Journal {
+        fn lanes_of(&self, run: &str) -> PathBuf {
+            self.directory.join(format!("lane-{run}-000000.log"))
+        }
+    }
+}

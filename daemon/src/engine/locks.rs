@@ -1,0 +1,97 @@
+//! Locks by name: whoever writes a file holds its lock; other files' writers do not wait.
+//!
+//! Several are taken in sorted order, so that two writers never wait for each other in a circle.
+
+use std::fmt;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use dashmap::DashMap;
+use parking_lot::{ArcMutexGuard, Mutex, RawMutex};
+
+/// Locks that exist while somebody holds or wants them.
+#[derive(Debug)]
+pub struct Locks<K: Eq + Hash> {
+    held: DashMap<K, Arc<Mutex<()>>>,
+}
+
+impl<K: Eq + Hash> Default for Locks<K> {
+    fn default() -> Self {
+        Self { held: DashMap::new() }
+    }
+}
+
+/// Some locks, held until this is dropped.
+pub struct Held<'a, K: Eq + Hash + Ord + Clone> {
+    locks: &'a Locks<K>,
+    names: Vec<K>,
+    guards: Vec<ArcMutexGuard<RawMutex, ()>>,
+}
+
+impl<K: Eq + Hash + Ord + Clone> Locks<K> {
+    /// Waits for all of them.
+    pub fn take(&self, names: impl IntoIterator<Item = K>) -> Held<'_, K> {
+        let mut names: Vec<K> = names.into_iter().collect();
+        names.sort();
+        names.dedup();
+        let lock = |name: &K| {
+            // The map's own lock is let go before the wait.
+            let lock = Arc::clone(&self.held.entry(name.clone()).or_default());
+            Mutex::lock_arc(&lock)
+        };
+        let guards = names.iter().map(lock).collect();
+        Held { locks: self, names, guards }
+    }
+}
+
+impl<K: Eq + Hash + Ord + Clone + fmt::Debug> fmt::Debug for Held<'_, K> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Held").field(&self.names).finish()
+    }
+}
+
+impl<K: Eq + Hash + Ord + Clone> Held<'_, K> {
+    /// Whether these names, and perhaps others, are held.
+    pub fn covers(&self, names: &[K]) -> bool {
+        names.iter().all(|name| self.names.contains(name))
+    }
+}
+
+impl<K: Eq + Hash + Ord + Clone> Drop for Held<'_, K> {
+    /// A lock that nobody else wants is forgotten.
+    fn drop(&mut self) {
+        self.guards.clear();
+        for name in &self.names {
+            self.locks.held.remove_if(name, |_, lock| Arc::strong_count(lock) == 1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn one_at_a_time_and_nothing_left_over() {
+        let locks = Locks::default();
+        let (inside, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        std::thread::scope(|scope| {
+            for turn in 0..4 {
+                let (locks, inside, most) = (&locks, &inside, &most);
+                scope.spawn(move || {
+                    for _ in 0..200 {
+                        let names = if turn % 2 == 0 { ["a", "b"] } else { ["b", "a"] };
+                        let held = locks.take(names);
+                        assert!(held.covers(&["a"]) && !held.covers(&["c"]));
+                        most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                    }
+                });
+            }
+        });
+        assert_eq!(most.into_inner(), 1);
+        assert!(locks.held.is_empty());
+    }
+}

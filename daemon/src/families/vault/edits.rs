@@ -1,0 +1,144 @@
+//! The verbs that change the vault: what was seen and the arguments come in, an answer and an edit go
+//! out. Pure; the order of the checks is the contract's.
+
+use serde_json::json;
+
+use super::arguments::{CreateArgs, ReplaceArgs};
+use super::error::{Sought, VaultError};
+use super::model::FILE_LIMIT;
+use super::ops::hash_of;
+use crate::families::edit::Edit;
+use crate::families::need::{Entry, FileSeen, Links, Place, Unseen};
+use crate::text::names::folded;
+use crate::tools::Answer;
+
+/// What `vault_create` looks at: whether anything is there, and who lives on the way.
+pub type Ground = (Result<FileSeen, Unseen>, Vec<Result<Vec<Entry>, Unseen>>);
+
+/// A new file, exactly as given.
+pub fn create((there, levels): Ground, args: &CreateArgs, place: Place) -> Result<(Answer, Edit), VaultError> {
+    let path = || args.path.clone();
+    match there {
+        Ok(_) | Err(Unseen::IsDirectory | Unseen::Special | Unseen::TooLarge { .. }) => {
+            return Err(VaultError::Exists { path: path() });
+        }
+        Err(Unseen::Missing | Unseen::NoTree) => {}
+        Err(why) => return Err(VaultError::Unseen { path: Some(path()), sought: Sought::File, why }),
+    }
+    for (part, level) in args.path.parts().zip(levels) {
+        match level {
+            Ok(entries) => {
+                let alike = |entry: &&Entry| entry.name != part && folded(&entry.name) == folded(part);
+                let exact = entries.iter().any(|entry| entry.name == part);
+                if let Some(other) = entries.iter().find(alike).filter(|_| !exact) {
+                    return Err(VaultError::Collides { path: path(), other: other.name.clone() });
+                }
+            }
+            Err(Unseen::IsFile | Unseen::Special) => return Err(VaultError::FileInTheWay { path: path() }),
+            // What is not there yet collides with nothing.
+            Err(_) => break,
+        }
+    }
+    let answer = json!({ "written_path": args.path.as_str(), "written_bytes": args.content.len() });
+    let edit = Edit::nothing().create(place, path(), Links::Never, args.content.clone().into_bytes());
+    Ok((Answer::object(answer), edit))
+}
+
+/// Some text in place of some other, literally.
+pub fn replace(seen: Result<FileSeen, Unseen>, args: &ReplaceArgs, place: Place) -> Result<(Answer, Edit), VaultError> {
+    let path = || args.path.clone();
+    let unseen = |why| VaultError::Unseen { path: Some(path()), sought: Sought::File, why };
+    let seen = seen.map_err(unseen)?;
+    let actual = hash_of(&seen.bytes);
+    if let Some(expected) = args.if_match.as_ref().filter(|expected| !expected.eq_ignore_ascii_case(&actual)) {
+        return Err(VaultError::Changed { path: path(), expected: expected.clone(), actual });
+    }
+    let text =
+        str::from_utf8(&seen.bytes).map_err(|error| VaultError::NotText { path: path(), at: error.valid_up_to() })?;
+    let most = match &args.max_replacements {
+        None => 1,
+        Some(given) => given.as_u64().ok_or_else(|| {
+            VaultError::parameter("max_replacements", "an integer of at least 0", given.clone()).about(&args.path)
+        })?,
+    };
+    let (find, replacement) = with_line_ends_of(text, &args.find, &args.replace);
+    let (new, replacements) = replaced(text, &find, &replacement, most);
+    if new.len() as u64 > FILE_LIMIT {
+        return Err(VaultError::WouldBeTooLarge { path: path(), size: new.len(), limit: FILE_LIMIT });
+    }
+    let answer = Answer::object(json!({ "written_path": args.path.as_str(), "replacements": replacements }));
+    let edit = match new == text {
+        // Nothing to change: the file is not touched, not even its time.
+        true => Edit::nothing(),
+        false => Edit::nothing().replace(place, path(), Links::Never, &seen, new.into_bytes()),
+    };
+    Ok((answer, edit))
+}
+
+/// From the top, without overlaps; what was put in is not searched again.
+fn replaced(text: &str, find: &str, replacement: &str, most: u64) -> (String, u64) {
+    let mut new = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut count = 0;
+    while count < most {
+        let Some((before, after)) = rest.split_once(find) else { break };
+        new.push_str(before);
+        new.push_str(replacement);
+        rest = after;
+        count += 1;
+    }
+    new.push_str(rest);
+    (new, count)
+}
+
+/// In a file whose lines all end with CRLF, a text with bare line feeds means its line ends. Where both
+/// kinds stand, the text is first taken as it is.
+fn with_line_ends_of(text: &str, find: &str, replacement: &str) -> (String, String) {
+    let as_given = || (find.to_owned(), replacement.to_owned());
+    if !has_bare_feed(find) || !text.contains("\r\n") {
+        return as_given();
+    }
+    if has_bare_feed(text) && text.contains(find) {
+        return as_given();
+    }
+    (carried(find), carried(replacement))
+}
+
+fn has_bare_feed(text: &str) -> bool {
+    text.bytes().enumerate().any(|(place, byte)| byte == b'\n' && (place == 0 || text.as_bytes()[place - 1] != b'\r'))
+}
+
+fn carried(text: &str) -> String {
+    text.replace("\r\n", "\n").replace('\n', "\r\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, find: &str, replacement: &str, most: u64, expected: (&str, u64)) {
+        let (find, replacement) = with_line_ends_of(text, find, replacement);
+        let (new, count) = replaced(text, &find, &replacement, most);
+        assert_eq!((new.as_str(), count), expected, "{text:?} {find:?}");
+    }
+
+    #[test]
+    fn occurrences_are_replaced_from_the_top_without_overlaps() {
+        check("aaaaa", "aa", "aaa", u64::MAX, ("aaaaaaa", 2));
+        check("aXbXc", "X", "", 1, ("abXc", 1));
+        check("aXbXc", "X", "-", 0, ("aXbXc", 0));
+        check("a", "b", "c", 9, ("a", 0));
+        check("a\nb\nc", "a\nb", "z", 1, ("z\nc", 1));
+        check("あいう", "い", "🦀", 1, ("あ🦀う", 1));
+    }
+
+    #[test]
+    fn line_ends_of_the_file_are_kept() {
+        check("a\r\nb\r\n", "a\nb", "x\ny", 1, ("x\r\ny\r\n", 1));
+        check("a\r\nb", "\nb", "\nc", 1, ("a\r\nc", 1));
+        check("a\r\nb", "a\r\nb", "c\nd", 1, ("c\nd", 1));
+        check("a\nb\r\nc", "a\nb", "z\nz", 1, ("z\nz\r\nc", 1));
+        check("a\nb\r\nc", "b\nc", "z\nz", 1, ("a\nz\r\nz", 1));
+        check("\u{feff}a\r\n", "a", "b", 1, ("\u{feff}b\r\n", 1));
+    }
+}

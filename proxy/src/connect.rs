@@ -16,6 +16,8 @@ use trellis_protocol::envelope::{Hello, Reply};
 
 /// A greeting beyond this may not fit into the socket at once.
 const LONG_GREETING: usize = 32 << 10;
+/// Most replies fit; a length alone makes room for no more.
+const READ: usize = 1 << 10;
 /// How long a daemon may take to accept.
 const ACCEPT: Duration = Duration::from_secs(5);
 
@@ -108,7 +110,7 @@ pub(crate) fn answered(stream: &Stream, patience: Duration) -> io::Result<Answer
     let mut prefix = [0; MARK_BYTES];
     wire.read_exact(&mut prefix)?;
     let (number, length) = codec::mark(prefix).map_err(io::Error::other)?;
-    let mut body = Vec::new();
+    let mut body = Vec::with_capacity(length.min(READ));
     if wire.take(length as u64).read_to_end(&mut body)? < length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }

@@ -16,7 +16,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use trellis_protocol::endpoint::{Places, Surroundings};
 
 use crate::connect;
-use crate::descriptors;
+use crate::process;
 use crate::refuse::Why;
 
 /// The program to start.
@@ -91,7 +91,7 @@ impl Launcher {
     }
 
     fn spawn(&mut self, program: &Path, places: &Places, uid: u32) -> Result<Stream, Why> {
-        descriptors::keep_from_children();
+        process::keep_from_children();
         let until = Instant::now() + READY;
         let mut pause = LONG;
         loop {

@@ -26,8 +26,8 @@ pub mod connect;
 /// Nobody answers → one daemon, started once, however many want one.
 pub mod launch;
 
-/// Which descriptors a started daemon must not inherit.
-mod descriptors;
+/// What is settled for the whole process: its heap, and what children inherit.
+mod process;
 
 /// Bytes of stdin → lines, within the limit.
 mod lines;
@@ -73,6 +73,7 @@ pub fn run(program: &'static str, args: impl Iterator<Item = OsString>) -> ExitC
         Ok(Command::Help) => return print(&flags::help(program)),
         Err(error) => return misused(program, &error.to_string()),
     };
+    process::share_one_heap();
     let around = surroundings::gather();
     let directory = match surroundings::directory(&around, flags.directory) {
         Ok(directory) => directory,

@@ -4,7 +4,7 @@
 use trellis_protocol::codec::MESSAGE_LIMIT;
 
 /// How much is read at once, and the size the buffer returns to.
-const SMALL: usize = 8 << 10;
+const SMALL: usize = 4 << 10;
 /// A buffer beyond this is given back once it is empty.
 const LARGE: usize = 64 << 10;
 

@@ -19,8 +19,8 @@ use crate::parts::Parts;
 use crate::session::{End, Session};
 use crate::vigil::{Event, Over, Vigil};
 
-/// How much is read from the socket at once.
-const READ: usize = 8 << 10;
+/// How much is read from the socket at once. Longer messages are read past this buffer, straight to their place.
+const READ: usize = 2 << 10;
 /// A buffer beyond this is given back after use.
 const LARGE: usize = 64 << 10;
 

@@ -177,8 +177,9 @@ fn r7_a_daemon_is_started_while_another_one_drains() {
     });
     let began = Instant::now();
     let commands = (0..10).map(|_| home.proxy(&[])).collect();
-    first.request("ping", json!({}));
+    let waiting = first.send("tools/call", json!({ "name": "vault_ls", "arguments": {} }));
     let clients = all_at_once(commands);
+    assert!(first.answer(waiting)["result"]["structuredContent"]["items"].is_array());
     println!("beside a draining daemon: all answered after {:?}", began.elapsed());
     until_gone(old);
     assert_eq!(home.daemons().len(), 1);

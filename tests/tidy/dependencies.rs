@@ -25,7 +25,7 @@ const CLIENTS: [&str; 16] = [
 ];
 
 /// What the proxy is made of; it must start in a moment and stay small.
-const OF_PROXY: [&str; 4] = ["interprocess", "rustix", "serde_json", "trellis-protocol"];
+const OF_PROXY: [&str; 5] = ["interprocess", "libc", "rustix", "serde_json", "trellis-protocol"];
 /// What it must not get by way of these either.
 const NOT_IN_PROXY: [&str; 6] = ["clap", "rmcp", "tokio", "tracing", "tantivy", "regex"];
 

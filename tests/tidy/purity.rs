@@ -50,7 +50,7 @@ fn each_library_has_its_place() {
 #[test]
 fn the_compiler_is_trusted_everywhere_but_in_one_place() {
     let word = concat!("un", "safe");
-    check_only_in(word, &["proxy/src/descriptors.rs"]);
+    check_only_in(word, &["proxy/src/process.rs"]);
     let findings = tree::rust()
         .into_iter()
         .filter(|source| source.path.starts_with("tests/") && !source.path.starts_with("tests/tidy/"))

@@ -56,10 +56,36 @@ pub fn stop() -> Result<(), Failure> {
             anstream::println!("trellisd (pid {pid}) has left");
             return Ok(());
         }
+        if let Some(next) = running(&places, &around).filter(|next| *next != pid) {
+            anstream::println!("trellisd (pid {pid}) has left; a host that needs one has started another (pid {next})");
+            return Ok(());
+        }
         std::thread::sleep(PAUSE);
     }
     Err(Failure::new("timeout", Kind::Unavailable, format!("trellisd (pid {pid}) has not left after 10 seconds"))
         .with_hint("a disk may be hanging; look into the log"))
+}
+
+/// Asks a running daemon to make room and takes its lock; none if it does not.
+pub fn hand_over(places: &Places, around: &Surroundings) -> Result<Option<Lock>, Failure> {
+    let asked = reach(places, around).and_then(greet).and_then(|mut line| ask(&mut line, Order::HandOver));
+    let until = Instant::now() + PATIENCE;
+    while asked.is_ok() && Instant::now() < until {
+        if let Some(lock) = Lock::take(&places.daemon_lock())? {
+            return Ok(Some(lock));
+        }
+        std::thread::sleep(PAUSE);
+    }
+    Lock::take(&places.daemon_lock())
+}
+
+/// The pid of the daemon that answers.
+fn running(places: &Places, around: &Surroundings) -> Option<u32> {
+    let mut line = greet(reach(places, around).ok()?).ok()?;
+    match ask(&mut line, Order::Status) {
+        Ok(Report::Status(status)) => Some(status.pid),
+        _ => None,
+    }
 }
 
 /// Shows how the daemon is.

@@ -1,13 +1,14 @@
 //! `trellisd run`: lock → socket → ready → serve → leave.
 
+use std::ffi::OsStr;
 use std::io::Write as _;
 use std::os::fd::OwnedFd;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit};
 use tokio::signal::unix::{SignalKind, signal};
-use trellis_protocol::endpoint::Places;
+use trellis_protocol::endpoint::{Places, Surroundings};
 use trellis_protocol::{Failure, Kind};
 use trellis_proxy::surroundings;
 
@@ -17,7 +18,7 @@ use crate::config::Settings;
 use crate::disk::calls::{Calls, System};
 use crate::disk::scribe::Scribe;
 use crate::disk::temp::DaemonId;
-use crate::disk::{own, recover};
+use crate::disk::{keeper, own, recover};
 use crate::engine::event::Why;
 use crate::engine::{Answers, Engine, Event, Life, StartedBy};
 use crate::families::Registered;
@@ -26,6 +27,8 @@ use crate::tools::Registry;
 
 /// Threads that serve sockets; work that waits has a pool of its own.
 const SERVING_THREADS: usize = 2;
+/// Threads that wait for disks; each session may have a few of them at once.
+const WAITING_THREADS: usize = 32;
 /// How long calls that nobody waits for any more may go on when we leave.
 const LAST_CALLS: Duration = Duration::from_millis(400);
 
@@ -58,7 +61,7 @@ fn live(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
     log::begin(&settings.log_level.value, on_demand.then_some(places.log.as_path()));
     raise_descriptor_limit();
 
-    let Some(lock) = listen::Lock::take(&places.daemon_lock())? else {
+    let Some(lock) = take_lock(&places, &around)? else {
         if !on_demand {
             anstream::eprintln!("another daemon of yours is running already: see `trellisd status`");
         }
@@ -66,7 +69,7 @@ fn live(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(SERVING_THREADS)
-        .max_blocking_threads(std::thread::available_parallelism().map_or(2, usize::from) + 4)
+        .max_blocking_threads(WAITING_THREADS)
         .thread_name("serve")
         .enable_all()
         .build()
@@ -76,14 +79,16 @@ fn live(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
         let started_by = match (&inherited, on_demand) {
             (Some(_), _) => StartedBy::Service,
             (None, true) => StartedBy::Demand,
-            (None, false) if std::env::var_os("NOTIFY_SOCKET").is_some() => StartedBy::Service,
+            (None, false) if is_service() => StartedBy::Service,
             (None, false) => StartedBy::Hand,
         };
         let listener = socket::Listener::open(&places, lock, inherited)?;
         let socket = listener.path.display().to_string();
         let life = Life { since: Instant::now(), socket: socket.clone(), places: places.clone(), started_by };
-        let (scribe, answers) = take_up_the_pen(&places)?;
+        let conflicts = Arc::new(OnceLock::new());
+        let (scribe, answers) = take_up_the_pen(&places, &conflicts)?;
         let engine = Engine::start(Registry::new(families), settings, life, scribe, answers, warnings);
+        let _ = conflicts.set(Arc::downgrade(&engine));
         sweep(&engine);
         leave_on_signals(&engine)?;
         say_ready(&socket, on_demand);
@@ -106,19 +111,41 @@ fn live(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
     lived.map(drop)
 }
 
+/// The lock that makes us the only one. A service was set up on purpose: a daemon that was started on
+/// demand makes room for it.
+fn take_lock(places: &Places, around: &Surroundings) -> Result<Option<listen::Lock>, Failure> {
+    let taken = listen::Lock::take(&places.daemon_lock())?;
+    if taken.is_none() && is_service() {
+        return super::control::hand_over(places, around);
+    }
+    Ok(taken)
+}
+
+fn is_service() -> bool {
+    std::env::var_os("NOTIFY_SOCKET").is_some() || std::env::var_os("LISTEN_FDS").is_some()
+}
+
 /// Opens the journal and finishes what an earlier daemon had begun, before anybody can ask for it again.
-fn take_up_the_pen(places: &Places) -> Result<(Scribe, Answers), Failure> {
+fn take_up_the_pen(places: &Places, engine: &Arc<OnceLock<Weak<Engine>>>) -> Result<(Scribe, Answers), Failure> {
     let directory = places.state.join("journal");
-    let told = |name: &std::ffi::OsStr, copy: &std::ffi::OsStr| {
-        tracing::warn!("`{}` was changed while it was written: see `{}`", name.display(), copy.display());
+    let engine = Arc::clone(engine);
+    let told = move |name: &OsStr, copy: &OsStr| {
+        let (name, copy) = (name.display(), copy.display());
+        let warning = format!("`{name}` was changed by somebody while it was written; the other text is in `{copy}`");
+        match engine.get().and_then(Weak::upgrade) {
+            Some(engine) => engine.warn(warning),
+            None => tracing::warn!("{warning}"),
+        }
     };
+    let told: Arc<keeper::Told> = Arc::new(told);
     let calls: Arc<dyn Calls> = Arc::new(System);
-    let recovered = Scribe::new(&directory, DaemonId::new(), Arc::clone(&calls), Arc::new(told)).and_then(|scribe| {
-        let now = clock::system_time();
-        let answers = recover::recover(&scribe, calls.as_ref(), &told, now)?;
-        scribe.journal().prune(now, JOURNAL_DAYS, JOURNAL_BYTES)?;
-        Ok((scribe, Answers::of(answers)))
-    });
+    let recovered =
+        Scribe::new(&directory, DaemonId::new(), Arc::clone(&calls), Arc::clone(&told)).and_then(|scribe| {
+            let now = clock::system_time();
+            let answers = recover::recover(&scribe, calls.as_ref(), told.as_ref(), now)?;
+            scribe.journal().prune(now, JOURNAL_DAYS, JOURNAL_BYTES)?;
+            Ok((scribe, Answers::of(answers)))
+        });
     recovered.map_err(|error| {
         let message = format!("the journal in `{}` cannot be used: {error}", directory.display());
         Failure::new("unavailable", Kind::Unavailable, message)

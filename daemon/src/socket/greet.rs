@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
+use tokio::sync::Semaphore;
 use trellis_protocol::control::{Order, Report};
 use trellis_protocol::envelope::{Caller, Envelope, Hello, Reason, Refused, Reply, Resume, Welcome};
 use trellis_protocol::{SessionKey, codec, version};
@@ -16,6 +17,7 @@ use crate::clock::zone_named;
 use crate::engine::event::Why;
 use crate::engine::{Connected, Engine, Event};
 use crate::mcp;
+use crate::tools::call::TURNS;
 use crate::tools::session::TimeZoneOrSystem;
 use crate::tools::{Call, Session};
 
@@ -86,7 +88,8 @@ async fn session(
     engine.post(Event::Opened);
     if welcome(connection, words, key, notice).await {
         learn_project(engine, &session);
-        let call = Call { engine: Arc::clone(engine), catalogue, session };
+        let turns = Arc::new(Semaphore::new(TURNS));
+        let call = Call { engine: Arc::clone(engine), catalogue, session, turns };
         mcp::serve(call, Arc::clone(&connected), reader, outbox, resume).await;
     }
     // A session that has resumed on another connection already is not ours to remove.

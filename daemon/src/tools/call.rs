@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use tokio::sync::Semaphore;
 use trellis_protocol::{Failure, Kind};
 
 use super::catalogue::ambiguous;
@@ -22,6 +23,9 @@ use crate::families::Envelope;
 /// No call is waited for longer than this.
 const DEADLINE: Duration = Duration::from_secs(30);
 
+/// Calls of one session that may wait for disks at once.
+pub const TURNS: usize = 4;
+
 /// Who calls, on which surface.
 #[derive(Debug, Clone)]
 pub struct Call {
@@ -31,6 +35,8 @@ pub struct Call {
     pub catalogue: Arc<Catalogue>,
     /// Who is calling.
     pub session: Arc<Session>,
+    /// How many of its calls may wait for disks at once, so that one session's crowd does not hold up another's.
+    pub turns: Arc<Semaphore>,
 }
 
 /// What is called.
@@ -96,7 +102,7 @@ impl Call {
                 Eyes { roots: &engine.roots, projects: &engine.projects, session: &session, reporter: &reporter };
             guarded(&engine, &reporter, || halves.run(&input, &eyes, &Now::read(&session.zone.0)))
         };
-        if on_disk { waited_for(work, too_slow).await } else { work() }
+        if on_disk { self.waited_for(work, too_slow).await } else { work() }
     }
 
     /// Carries out a writing call.
@@ -121,7 +127,24 @@ impl Call {
             };
             guarded(&this.engine, &request.reporter, || this.engine.commit(&writing, &this.session, &request.reporter))
         };
-        waited_for(work, unknown).await
+        self.waited_for(work, unknown).await
+    }
+
+    async fn waited_for<O: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> Result<O, Failure> + Send + 'static,
+        too_late: fn() -> Failure,
+    ) -> Result<O, Failure> {
+        let turn = Arc::clone(&self.turns).acquire_owned().await;
+        let work = move || {
+            let _turn = turn;
+            work()
+        };
+        match tokio::time::timeout(DEADLINE, tokio::task::spawn_blocking(work)).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) => Err(Failure::new("draining", Kind::Unavailable, "Trellis is leaving; nothing was done")),
+            Err(_) => Err(too_late()),
+        }
     }
 }
 
@@ -140,17 +163,6 @@ fn guarded<O>(engine: &Engine, reporter: &Reporter, work: impl FnOnce() -> Resul
         engine.count(|counters| &counters.panics);
         Err(Failure::internal("this call failed because of a fault in Trellis; others are not affected"))
     })
-}
-
-async fn waited_for<O: Send + 'static>(
-    work: impl FnOnce() -> Result<O, Failure> + Send + 'static,
-    too_late: fn() -> Failure,
-) -> Result<O, Failure> {
-    match tokio::time::timeout(DEADLINE, tokio::task::spawn_blocking(work)).await {
-        Ok(Ok(outcome)) => outcome,
-        Ok(Err(_)) => Err(Failure::new("draining", Kind::Unavailable, "Trellis is leaving; nothing was done")),
-        Err(_) => Err(too_late()),
-    }
 }
 
 fn too_slow() -> Failure {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
+use dashmap::DashSet;
 use jiff::tz::TimeZone;
 
 /// One session, as the families see it.
@@ -14,7 +15,7 @@ use jiff::tz::TimeZone;
 pub struct Session {
     /// The name under which the journal knows it; none for those that never come again.
     pub key: Option<String>,
-    /// Where the host started the session: absolute, and not a place that says nothing (`/`, a home).
+    /// Where the host started the session, absolute. It may be a place that says nothing, such as `/` or a home.
     pub directory: Option<PathBuf>,
     /// The session's settings; paths among them are absolute.
     pub environment: BTreeMap<String, String>,
@@ -22,6 +23,8 @@ pub struct Session {
     pub zone: TimeZoneOrSystem,
     /// New files get `0666 & !umask`.
     pub umask: u32,
+    /// Settings whose nonsense has been logged.
+    pub(crate) warned: DashSet<String>,
     /// The host's roots, once it has told them.
     pub(crate) roots: ArcSwapOption<Vec<PathBuf>>,
 }
@@ -48,7 +51,9 @@ impl Session {
         match value.trim().parse::<usize>() {
             Ok(count) if count >= 1 => Some(count),
             _ => {
-                tracing::warn!(setting = name, "ignored: not an integer of at least 1");
+                if self.warned.insert(name.to_owned()) {
+                    tracing::warn!(setting = name, "ignored: not an integer of at least 1");
+                }
                 None
             }
         }

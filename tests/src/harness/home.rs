@@ -163,8 +163,14 @@ impl Home {
 impl Drop for Home {
     /// No process outlives its home.
     fn drop(&mut self) {
-        for pid in self.daemons() {
-            self.kill(pid);
+        // A daemon that still dies would put its files back while they are removed.
+        for _ in 0..200 {
+            let daemons = self.daemons();
+            if daemons.is_empty() {
+                break;
+            }
+            daemons.into_iter().for_each(|pid| self.kill(pid));
+            std::thread::sleep(std::time::Duration::from_millis(5));
         }
     }
 }

@@ -1,7 +1,7 @@
-//! Which descriptors a started daemon must not inherit. Hosts leak pipes into their servers; one that lived on in a
-//! daemon would keep the host waiting for its end. The one module with unsafe code.
+//! What is settled for the whole process: one heap for both threads, and which descriptors a started daemon must not
+//! inherit. The one module with unsafe code.
 
-#![allow(unsafe_code, reason = "a descriptor that this program did not open is known only by its number")]
+#![allow(unsafe_code, reason = "a foreign descriptor is known only by its number, the heap only to the C library")]
 
 use std::os::fd::{BorrowedFd, RawFd};
 
@@ -10,7 +10,19 @@ use rustix::io::FdFlags;
 /// Tried when the system does not list the open ones.
 const GUESS: RawFd = 256;
 
-/// Marks every descriptor but the three standard ones to be closed in children.
+/// Lets the second thread allocate where the first one does. A heap of its own would cost more memory than all that
+/// it ever holds. Must run before that thread starts.
+pub(crate) fn share_one_heap() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: the call only sets a limit that is looked at when a thread first allocates. If it is refused, the
+    // thread gets its own heap, as without the call.
+    unsafe {
+        libc::mallopt(libc::M_ARENA_MAX, 1);
+    }
+}
+
+/// Marks every descriptor but the three standard ones to be closed in children. Hosts leak pipes into their servers;
+/// one that lived on in a daemon would keep the host waiting for its end.
 pub(crate) fn keep_from_children() {
     for number in open().unwrap_or_else(|| (3..GUESS).collect()) {
         // SAFETY: the call only sets a flag that the standard library sets on everything it opens; a number

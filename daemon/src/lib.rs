@@ -17,6 +17,9 @@ pub mod config;
 /// Time as an argument.
 pub mod clock;
 
+/// Roots in, batches of changes out.
+pub mod watch;
+
 /// The only door to the user's files.
 pub mod disk;
 

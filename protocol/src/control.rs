@@ -48,6 +48,8 @@ pub struct Status {
     pub sessions: Vec<SessionStatus>,
     /// Work in the background: what is being caught up with.
     pub catching_up: Option<Progress>,
+    /// Trees that are watched.
+    pub roots: Vec<RootStatus>,
     /// Things that happened since the start.
     pub counters: Counters,
     /// The newest warnings, oldest first, at most 20.
@@ -78,6 +80,31 @@ pub struct SessionStatus {
     pub in_flight: u32,
 }
 
+/// One watched tree.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RootStatus {
+    /// Where it is.
+    pub path: String,
+    /// `watched` or `missing`.
+    pub state: String,
+    /// How it is watched, and why not better.
+    pub backend: String,
+    /// Files that are known in it.
+    pub files: u64,
+    /// Directories that are watched.
+    pub watches: u64,
+    /// Equal for equal files in equal states.
+    pub fingerprint: String,
+    /// How often all of it was looked at.
+    pub rescans: u64,
+    /// Why, the last time.
+    pub rescan_reason: String,
+    /// Seconds since then.
+    pub last_scan_seconds: Option<u64>,
+    /// How long it took.
+    pub scan_milliseconds: u64,
+}
+
 /// Work in the background.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
@@ -100,6 +127,8 @@ pub struct Counters {
     pub dropped_clients: u64,
     /// Connections refused because they belong to another user.
     pub refused_peers: u64,
+    /// Changes of files in watched trees.
+    pub changes: u64,
 }
 
 /// One setting.

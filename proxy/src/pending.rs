@@ -414,6 +414,20 @@ mod tests {
     }
 
     #[test]
+    fn only_the_opening_goes_before_the_welcome_and_counts_for_nothing_without_one() {
+        let mut pending = Pending::default();
+        take(&mut pending, &request(1, "initialize"), false);
+        take(&mut pending, &request(2, "tools/call"), false);
+        assert!(pending.opening_to_send().is_some());
+        assert_eq!(pending.opening_to_send(), None);
+        pending.unheard();
+        let orphans = pending.orphans();
+        assert_eq!(orphans.iter().map(|orphan| orphan.sent).collect::<Vec<_>>(), [false, false]);
+        take(&mut pending, &request(3, "tools/call"), false);
+        assert_eq!(pending.opening_to_send(), None, "a call may change something");
+    }
+
+    #[test]
     fn only_an_answered_opening_is_replayed() {
         let mut pending = Pending::default();
         assert_eq!(pending.resume(None), None);

@@ -189,7 +189,8 @@ impl OpenFile {
 }
 
 impl Identity {
-    fn of(metadata: &Metadata) -> Self {
+    /// From what the system says about a file.
+    pub fn of(metadata: &Metadata) -> Self {
         let nanoseconds = |seconds: i64, rest: i64| i128::from(seconds) * 1_000_000_000 + i128::from(rest);
         Self {
             device: metadata.dev(),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::watch::Change;
+
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
@@ -11,6 +13,8 @@ pub enum Event {
     Closed,
     /// Something a person should know.
     Warned(String),
+    /// Files in a watched tree are not what they were.
+    Changed(Vec<Change>),
     /// The time without clients is over.
     Idle,
     /// Somebody wants us to leave.

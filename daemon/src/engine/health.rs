@@ -43,6 +43,7 @@ impl Engine {
             idle_seconds: on_demand.then_some(self.settings.idle_seconds.value),
             families: self.registry.families().iter().map(family).collect(),
             sessions,
+            roots: self.watch.health(),
             catching_up: snapshot.catching_up,
             counters: Counters {
                 sessions: count(&self.counters.sessions),
@@ -50,6 +51,7 @@ impl Engine {
                 panics: count(&self.counters.panics),
                 dropped_clients: count(&self.counters.dropped_clients),
                 refused_peers: count(&self.counters.refused_peers),
+                changes: snapshot.changes,
             },
             warnings: snapshot.warnings.clone(),
             settings: self.settings.report(),

@@ -45,6 +45,7 @@ use crate::config::Settings;
 use crate::disk::scribe::Scribe;
 use crate::disk::{Roots, project};
 use crate::tools::{Notice, Registry};
+use crate::watch::{Change, Observer, Watch};
 
 /// Notices that a slow session may fall behind by before it is told that anything may have changed.
 const NOTICES_KEPT: usize = 256;
@@ -58,6 +59,8 @@ pub struct Engine {
     pub roots: Roots,
     /// Projects that sessions or the configuration made known.
     pub projects: project::Known,
+    /// What watches the trees that sessions work with.
+    pub watch: Watch,
     /// The only hand that writes.
     pub scribe: Scribe,
     /// What was answered to writes.
@@ -121,6 +124,24 @@ pub enum StartedBy {
     Hand,
 }
 
+/// Hears of what the watching thread sees, and passes it on.
+#[derive(Debug)]
+struct Ears {
+    events: Sender<Event>,
+    told: broadcast::Sender<Arc<Told>>,
+}
+
+impl Observer for Ears {
+    fn changed(&self, changes: Vec<Change>) {
+        let _ = self.events.send(Event::Changed(changes));
+    }
+
+    fn warned(&self, warning: String) {
+        let _ = self.told.send(Arc::new(Told::Warned(warning.clone())));
+        let _ = self.events.send(Event::Warned(warning));
+    }
+}
+
 /// A session that is connected now.
 #[derive(Debug, Default)]
 pub struct Connected {
@@ -162,10 +183,14 @@ impl Engine {
         let (events, inbox) = crossbeam_channel::unbounded();
         let idle = (life.started_by == StartedBy::Demand).then_some(settings.idle_seconds.value);
         let state = State::new(idle.map(std::time::Duration::from_secs), Instant::now());
+        let told = broadcast::Sender::new(NOTICES_KEPT);
+        let ears = Ears { events: events.clone(), told: told.clone() };
+        let watch = Watch::start(Arc::new(ears)).expect("a thread can be started at start-up");
         let engine = Arc::new(Self {
             registry,
             roots: Roots::default(),
             projects: project::Known::default(),
+            watch,
             scribe,
             answers: Mutex::new(answers),
             calls_in_progress: Locks::default(),
@@ -178,7 +203,7 @@ impl Engine {
             leaving: CancellationToken::new(),
             snapshot: ArcSwap::from_pointee(state.snapshot()),
             events,
-            told: broadcast::Sender::new(NOTICES_KEPT),
+            told,
         });
         for root in &engine.settings.roots.value {
             engine.projects.learn(root);

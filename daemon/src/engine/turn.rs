@@ -17,6 +17,7 @@ pub struct State {
     idle: Option<Duration>,
     alone_since: Option<Instant>,
     warnings: VecDeque<String>,
+    changes: u64,
 }
 
 /// What everybody may see.
@@ -26,6 +27,8 @@ pub struct Snapshot {
     pub warnings: Vec<String>,
     /// Work in the background.
     pub catching_up: Option<Progress>,
+    /// Changes of files that were noticed so far.
+    pub changes: u64,
 }
 
 /// What follows from an event, besides the next state.
@@ -40,7 +43,7 @@ pub enum Verdict {
 impl State {
     /// The state of a daemon that has just begun; `idle` is how long it stays without clients.
     pub fn new(idle: Option<Duration>, now: Instant) -> Self {
-        Self { clients: 0, idle, alone_since: Some(now), warnings: VecDeque::new() }
+        Self { clients: 0, idle, alone_since: Some(now), warnings: VecDeque::new(), changes: 0 }
     }
 
     /// When to wake up without any event.
@@ -68,6 +71,7 @@ impl State {
                 }
                 self.warnings.push_back(warning);
             }
+            Event::Changed(changes) => self.changes += changes.len() as u64,
             Event::Idle => {
                 if self.deadline().is_some_and(|deadline| deadline <= now) {
                     return Verdict::Leave(Why::Idle);
@@ -80,7 +84,7 @@ impl State {
 
     /// What everybody may see of it.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot { warnings: self.warnings.iter().cloned().collect(), catching_up: None }
+        Snapshot { warnings: self.warnings.iter().cloned().collect(), catching_up: None, changes: self.changes }
     }
 }
 

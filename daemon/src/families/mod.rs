@@ -14,9 +14,10 @@ pub mod vault;
 use trellis_protocol::Failure;
 
 use edit::Unwritable;
+use need::Place;
 
 use crate::disk::RelativePath;
-use crate::tools::{Prompt, Resource, Tool};
+use crate::tools::{Prompt, Resource, Session, Tool};
 
 /// All families, in the order in which their tools are listed.
 pub fn all() -> Vec<Registered> {
@@ -44,6 +45,11 @@ pub trait Family {
     /// own for this say so.
     fn unwritten(path: &RelativePath, why: &Unwritable) -> Failure {
         why.failure(path)
+    }
+
+    /// The trees that a session works with, to be watched while it lasts.
+    fn trees(_: &Session) -> Vec<Place> {
+        Vec::new()
     }
 
     /// The resources, if it has any.
@@ -102,6 +108,8 @@ pub struct Registered {
     pub read_only: fn() -> Failure,
     /// What a writing tool answers when its edit could not be carried out.
     pub unwritten: fn(&RelativePath, &Unwritable) -> Failure,
+    /// The trees that a session works with.
+    pub trees: fn(&Session) -> Vec<Place>,
 }
 
 impl Registered {
@@ -117,6 +125,7 @@ impl Registered {
             prompts: F::prompts(),
             read_only: F::read_only,
             unwritten: F::unwritten,
+            trees: F::trees,
         }
     }
 }

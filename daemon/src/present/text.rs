@@ -38,6 +38,9 @@ pub fn status(status: &Status) -> String {
     if let Some(progress) = status.catching_up {
         let _ = writeln!(text, "catching up with the disk: {} of {}", progress.done, progress.total);
     }
+    for root in &status.roots {
+        let _ = writeln!(text, "watching  {} ({}, {} files, by {})", root.path, root.state, root.files, root.backend);
+    }
     let counters = status.counters;
     let _ = writeln!(
         text,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
 use tokio::sync::Semaphore;
+use tokio::task::JoinHandle;
 use trellis_protocol::control::{Order, Report};
 use trellis_protocol::envelope::{Caller, Envelope, Hello, Reason, Refused, Reply, Resume, Welcome};
 use trellis_protocol::{SessionKey, codec, version};
@@ -14,6 +15,7 @@ use trellis_protocol::{SessionKey, codec, version};
 use super::link::{Connection, Outbox, Reader, write_raw};
 use super::peer;
 use crate::clock::zone_named;
+use crate::disk::{Eyes, Reporter};
 use crate::engine::event::Why;
 use crate::engine::{Connected, Engine, Event};
 use crate::mcp;
@@ -87,24 +89,48 @@ async fn session(
     engine.count(|counters| &counters.sessions);
     engine.post(Event::Opened);
     if welcome(connection, words, key, notice).await {
-        learn_project(engine, &session);
         let turns = Arc::new(Semaphore::new(TURNS));
         let call = Call { engine: Arc::clone(engine), catalogue, session, turns };
+        let attended = Attended::begin(&call);
         mcp::serve(call, Arc::clone(&connected), reader, outbox, resume).await;
+        drop(attended.await);
     }
     // A session that has resumed on another connection already is not ours to remove.
     engine.sessions.remove_if(&key, |_, current| Arc::ptr_eq(current, &connected));
     engine.post(Event::Closed);
 }
 
-/// Other sessions may name the project this one works in. Finding it asks the disk, so nobody waits for it.
-fn learn_project(engine: &Arc<Engine>, session: &Arc<Session>) {
-    let (engine, session) = (Arc::clone(engine), Arc::clone(session));
-    tokio::task::spawn_blocking(move || {
-        if let Some(directory) = &session.directory {
-            engine.projects.learn(directory);
-        }
-    });
+/// The trees that a session works with, watched for as long as this lives.
+struct Attended {
+    engine: Arc<Engine>,
+    trees: Vec<PathBuf>,
+}
+
+impl Attended {
+    /// Other sessions may name the project this one works in, and its trees are watched. Finding them asks
+    /// the disk, so nobody waits for it.
+    fn begin(call: &Call) -> JoinHandle<Self> {
+        let call = call.clone();
+        tokio::task::spawn_blocking(move || {
+            let Call { engine, catalogue, session, .. } = call;
+            if let Some(directory) = &session.directory {
+                engine.projects.learn(directory);
+            }
+            let reporter = Reporter::default();
+            let eyes =
+                Eyes { roots: &engine.roots, projects: &engine.projects, session: &session, reporter: &reporter };
+            let places = catalogue.families().flat_map(|family| (family.trees)(&session));
+            let trees: Vec<PathBuf> = places.filter_map(|place| place.tree(&eyes).ok()).collect();
+            trees.iter().for_each(|tree| engine.watch.want(tree.clone()));
+            Self { engine, trees }
+        })
+    }
+}
+
+impl Drop for Attended {
+    fn drop(&mut self) {
+        self.trees.drain(..).for_each(|tree| self.engine.watch.release(tree));
+    }
 }
 
 /// What the families may know of a greeting.

@@ -21,8 +21,8 @@ pub type Connection = Arc<Stream>;
 const FRAME_TIME: Duration = Duration::from_secs(30);
 /// A client that takes nothing for so long is dropped.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// Most frames fit: one system call for each.
-const READ_AHEAD: usize = 4 << 10;
+/// Most frames fit: one system call for each. Every session has one of these for as long as it lives.
+const READ_AHEAD: usize = 2 << 10;
 
 /// Reads envelopes. One that was begun and given up is lost, and the connection with it.
 #[derive(Debug)]

@@ -33,7 +33,8 @@ use trellis_protocol::Failure;
 use super::{Envelope, Family, InUnion};
 use crate::disk::RelativePath;
 use crate::families::edit::Unwritable;
-use crate::tools::Tool;
+use crate::families::need::Place;
+use crate::tools::{Session, Tool};
 use error::VaultError;
 
 /// The family.
@@ -49,6 +50,10 @@ impl Family for Vault {
 
     fn tools() -> Vec<Tool> {
         tools::table()
+    }
+
+    fn trees(session: &Session) -> Vec<Place> {
+        vec![model::place(session, None)]
     }
 
     fn read_only() -> Failure {

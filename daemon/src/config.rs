@@ -3,12 +3,12 @@
 //! The text of the configuration file and the variables come in; settings and warnings go out. A
 //! value that makes no sense is left at what it was before, with a warning that names it.
 
-use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::PathBuf;
 
 use trellis_protocol::control::SettingStatus;
+use trellis_protocol::endpoint::Variables;
 
 /// Where a value came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,7 +79,7 @@ const LOG_LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
 
 impl Settings {
     /// Reads the file's text, if there is a file, and the variables.
-    pub fn read(file: Option<&str>, variables: &BTreeMap<OsString, OsString>) -> (Self, Vec<String>) {
+    pub fn read(file: Option<&str>, variables: &Variables) -> (Self, Vec<String>) {
         let mut settings = Self::default();
         let mut warnings = Vec::new();
         if let Some(text) = file {
@@ -118,8 +118,8 @@ impl Settings {
         }
     }
 
-    fn take_variables(&mut self, variables: &BTreeMap<OsString, OsString>, warnings: &mut Vec<String>) {
-        let variable = |name: &str| variables.get(&OsString::from(name)).map(|value| value.to_string_lossy());
+    fn take_variables(&mut self, variables: &Variables, warnings: &mut Vec<String>) {
+        let variable = |name: &str| variables.get(name).map(OsStr::to_string_lossy);
         if let Some(text) = variable("TRELLIS_IDLE_SECONDS") {
             match text.trim().parse() {
                 Ok(seconds) => self.idle_seconds.set(seconds, Source::Environment),
@@ -164,7 +164,7 @@ fn paths(value: &toml::Value) -> Option<Vec<PathBuf>> {
 mod tests {
     use super::*;
 
-    fn variables(pairs: &[(&str, &str)]) -> BTreeMap<OsString, OsString> {
+    fn variables(pairs: &[(&str, &str)]) -> Variables {
         pairs.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect()
     }
 

@@ -3,7 +3,6 @@
 //! What is known about the account and its variables comes in as [`Surroundings`]; the paths of state,
 //! cache, configuration, socket and locks go out as [`Places`]. Nothing here asks the system.
 
-use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -15,7 +14,7 @@ pub const SOCKET_PATH_LIMIT: usize = 103;
 #[derive(Debug, Clone)]
 pub struct Surroundings {
     /// Variables, as the program received them.
-    pub variables: BTreeMap<OsString, OsString>,
+    pub variables: Variables,
     /// The home directory in the password database, whatever `HOME` says.
     pub account_home: PathBuf,
     /// Whose account this is.
@@ -24,6 +23,28 @@ pub struct Surroundings {
     pub has_run_user: bool,
     /// Which conventions for directories apply.
     pub system: System,
+}
+
+/// The variables of a process. A plain list: a few are looked up once, and sorting them all would be most of the work.
+#[derive(Debug, Clone, Default)]
+pub struct Variables(Vec<(OsString, OsString)>);
+
+impl Variables {
+    /// A variable that is set, perhaps to nothing.
+    pub fn get(&self, name: &str) -> Option<&OsStr> {
+        self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
+    }
+
+    /// Sets a variable, whatever it was before.
+    pub fn set(&mut self, name: &str, value: impl Into<OsString>) {
+        self.0.push((name.into(), value.into()));
+    }
+}
+
+impl FromIterator<(OsString, OsString)> for Variables {
+    fn from_iter<I: IntoIterator<Item = (OsString, OsString)>>(pairs: I) -> Self {
+        Self(pairs.into_iter().collect())
+    }
 }
 
 /// Which conventions for directories apply.
@@ -43,7 +64,7 @@ impl System {
 impl Surroundings {
     /// A variable that is set and not empty.
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
-        self.variables.get(OsStr::new(name)).map(OsString::as_os_str).filter(|value| !value.is_empty())
+        self.variables.get(name).filter(|value| !value.is_empty())
     }
 
     /// A variable that holds an absolute path; XDG asks to ignore relative ones.

@@ -265,9 +265,9 @@ mod tests {
     #[test]
     fn a_named_program_that_is_not_there_is_not_replaced_by_another() {
         let mut around = crate::surroundings::gather();
-        around.variables.insert("TRELLIS_DAEMON".into(), "/nowhere/trellisd".into());
+        around.variables.set("TRELLIS_DAEMON", "/nowhere/trellisd");
         assert!(find(&around).is_err_and(|why| why.message.contains("/nowhere/trellisd")));
-        around.variables.insert("TRELLIS_DAEMON".into(), "/dev/null".into());
+        around.variables.set("TRELLIS_DAEMON", "/dev/null");
         assert!(find(&around).is_err(), "not a regular file");
     }
 }

@@ -1,7 +1,6 @@
 //! The system → what the protocol needs to know: variables, account, time zone, umask, and the settings that belong
 //! to this session. Reads a few small system files and creates nothing. Secrets are never picked up here.
 
-use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -19,13 +18,9 @@ const GATEWAY: [&str; 4] = ["ENABLE_HTTP", "PORT", "HTTP_PORT", "HOST"];
 /// Asks the system about the account this program runs for.
 pub fn gather() -> Surroundings {
     let uid = rustix::process::geteuid().as_raw();
-    let mut variables = BTreeMap::new();
-    for (name, value) in std::env::vars_os() {
-        variables.insert(name, value);
-    }
     let home = std::fs::read_to_string("/etc/passwd").ok().and_then(|text| home_in(&text, uid));
     let mut around = Surroundings {
-        variables,
+        variables: std::env::vars_os().collect(),
         account_home: home.unwrap_or_else(|| "/".into()),
         uid,
         has_run_user: has_run_user(uid),

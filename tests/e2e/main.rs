@@ -4,5 +4,5 @@
 /// From nothing to a connected host, and back.
 mod first_day;
 
-/// Reading the vault.
+/// Reading and writing the vault.
 mod vault;

@@ -91,6 +91,7 @@ fn live(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
         let _ = conflicts.set(Arc::downgrade(&engine));
         sweep(&engine);
         leave_on_signals(&engine)?;
+        outlive_large_files();
         say_ready(&socket, on_demand);
         tracing::info!(build = env!("CARGO_PKG_VERSION"), pid = std::process::id(), "ready");
         let serving = Arc::clone(&engine);
@@ -199,6 +200,11 @@ fn leave_on_signals(engine: &Arc<Engine>) -> Result<(), Failure> {
         }
     });
     Ok(())
+}
+
+/// A file over the system's limit is an error of that write, not our end: a signal that is heard does not kill.
+fn outlive_large_files() {
+    let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
 }
 
 /// Many sessions and roots need many descriptors; the hard limit is ours to use.

@@ -9,6 +9,7 @@ use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::BorrowedFd;
 use std::os::unix::fs::FileExt as _;
+use std::path::Path;
 
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, XattrFlags};
 
@@ -36,6 +37,8 @@ pub trait Calls: fmt::Debug + Send + Sync {
     fn rename(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()>;
     /// Gives a file a second name.
     fn link(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()>;
+    /// Moves a file out of the tree to a place of ours, whatever was there.
+    fn carry(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &Path) -> io::Result<()>;
     /// Takes a name away.
     fn remove(&self, directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<()>;
     /// Makes a directory, for us alone.
@@ -94,6 +97,10 @@ impl Calls for System {
         Ok(rustix::fs::linkat(directory, from, directory, to, AtFlags::empty())?)
     }
 
+    fn carry(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &Path) -> io::Result<()> {
+        Ok(rustix::fs::renameat(directory, from, rustix::fs::CWD, to)?)
+    }
+
     fn remove(&self, directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(directory, name, AtFlags::empty())?)
     }
@@ -104,6 +111,26 @@ impl Calls for System {
 
     fn remove_directory(&self, directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR)?)
+    }
+}
+
+/// The file system does not know this kind of rename.
+pub fn is_unsupported(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    matches!(Errno::from_io_error(error), Some(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP))
+}
+
+/// Gives a file another name, which nobody may have yet, on any file system.
+pub fn appear(calls: &dyn Calls, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    match calls.place(directory, from, to) {
+        // No such rename here: a second name, then the first one goes.
+        Err(error) if is_unsupported(&error) => {
+            calls.link(directory, from, to)?;
+            calls.remove(directory, from).inspect_err(|_| {
+                let _ = calls.remove(directory, to);
+            })
+        }
+        done => done,
     }
 }
 

@@ -7,6 +7,7 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::BorrowedFd;
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::calls::{Calls, System};
@@ -40,7 +41,15 @@ impl Faulty {
     }
 
     fn next(&self) -> io::Result<()> {
+        self.next_with(|| ())
+    }
+
+    /// A call that goes wrong may have done a part of its work; after a stop none does anything.
+    fn next_with(&self, part: impl FnOnce()) -> io::Result<()> {
         let now = self.seen.fetch_add(1, Ordering::SeqCst) + 1;
+        if now == self.at {
+            part();
+        }
         match self.fault {
             Fault::Errno(errno) if now == self.at => Err(io::Error::from_raw_os_error(errno)),
             Fault::Stop if now >= self.at => Err(io::Error::other("the machine has stopped")),
@@ -54,25 +63,14 @@ impl Calls for Faulty {
         self.next().and_then(|()| System.create(directory, name))
     }
 
-    /// A write that fails may have written a part.
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
-        match self.next() {
-            Ok(()) => System.write(file, bytes),
-            Err(error) => {
-                let _ = System.write(file, &bytes[..bytes.len() / 2]);
-                Err(error)
-            }
-        }
+        let half = || drop(System.write(file, &bytes[..bytes.len() / 2]));
+        self.next_with(half).and_then(|()| System.write(file, bytes))
     }
 
     fn write_at(&self, file: &File, bytes: &[u8], place: u64) -> io::Result<()> {
-        match self.next() {
-            Ok(()) => System.write_at(file, bytes, place),
-            Err(error) => {
-                let _ = System.write_at(file, &bytes[..bytes.len() / 2], place);
-                Err(error)
-            }
-        }
+        let half = || drop(System.write_at(file, &bytes[..bytes.len() / 2], place));
+        self.next_with(half).and_then(|()| System.write_at(file, bytes, place))
     }
 
     fn set_mode(&self, file: BorrowedFd<'_>, mode: u32) -> io::Result<()> {
@@ -105,6 +103,10 @@ impl Calls for Faulty {
 
     fn link(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
         self.next().and_then(|()| System.link(directory, from, to))
+    }
+
+    fn carry(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &Path) -> io::Result<()> {
+        self.next().and_then(|()| System.carry(directory, from, to))
     }
 
     fn remove(&self, directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {

@@ -18,6 +18,7 @@ use serde_json::Value;
 
 use super::calls::Calls;
 use super::{Digest, own};
+use crate::clock;
 
 /// Another number means another format: the file is put aside, never guessed at.
 const FORMAT: &[u8; 8] = b"TRLSJ\0\0\x01";
@@ -68,6 +69,20 @@ pub struct EntryFile {
     pub old: Option<Digest>,
     /// What it holds now.
     pub new: Digest,
+}
+
+impl Entry {
+    /// The write with this temp file did not happen after all.
+    pub fn void(temp: &str) -> Self {
+        let voids = Some(temp.to_owned());
+        let (call, key, answer) = (None, None, Value::Null);
+        Self { call, key, at: clock::milliseconds(), answer, files: Vec::new(), voids }
+    }
+
+    /// By which voids know a write; none for a void.
+    pub fn name(&self) -> Option<&str> {
+        self.files.first().map(|file| file.temp.as_str())
+    }
 }
 
 /// The journal of a daemon.
@@ -143,9 +158,12 @@ impl Journal {
         read_all(&files)
     }
 
-    /// Earlier daemons' entries have been gone through.
+    /// Earlier daemons' entries have been gone through. What is left of their lanes is cut off: it is zeros.
     pub fn settle(&self) -> io::Result<()> {
         for path in self.files("lane-")? {
+            if let Some(length) = length_of(&fs::read(&path)?) {
+                own::shorten(&path, length)?;
+            }
             let name = path.file_name().unwrap_or_default().to_string_lossy().replacen("lane-", "done-", 1);
             own::rename(&path, &self.directory.join(name))?;
         }
@@ -177,7 +195,7 @@ impl Journal {
     pub fn prune(&self, now: SystemTime, days: u64, bytes: u64) -> io::Result<()> {
         let mut files = Vec::new();
         for path in self.files("done-")?.into_iter().chain(old_texts(&self.directory.join("old"))?) {
-            let metadata = fs::metadata(&path)?;
+            let Ok(metadata) = fs::metadata(&path) else { continue };
             files.push((metadata.modified()?, metadata.len(), path));
         }
         files.sort();
@@ -205,7 +223,8 @@ fn read_all(files: &[PathBuf]) -> io::Result<Vec<Entry>> {
 fn old_texts(directory: &Path) -> io::Result<Vec<PathBuf>> {
     let mut texts = Vec::new();
     for shelf in fs::read_dir(directory)? {
-        for text in fs::read_dir(shelf?.path())? {
+        // What is no directory is not ours.
+        for text in fs::read_dir(shelf?.path()).into_iter().flatten() {
             texts.push(text?.path());
         }
     }
@@ -224,20 +243,26 @@ fn record(entry: &Entry) -> io::Result<Vec<u8>> {
 
 /// The entries of a lane, up to the first that is not whole.
 fn entries_in(bytes: &[u8]) -> Vec<Entry> {
-    let mut entries = Vec::new();
-    let Some(mut rest) = bytes.strip_prefix(FORMAT) else { return entries };
-    while let Some((head, tail)) = rest.split_at_checked(HEAD) {
+    bodies(bytes).map_while(|body| serde_json::from_slice(body).ok()).collect()
+}
+
+/// How much of a lane is used; none for another format.
+fn length_of(bytes: &[u8]) -> Option<u64> {
+    let used: usize = bodies(bytes).map(|body| HEAD + body.len()).sum();
+    bytes.starts_with(FORMAT).then_some((FORMAT.len() + used) as u64)
+}
+
+fn bodies(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = bytes.strip_prefix(FORMAT).unwrap_or_default();
+    std::iter::from_fn(move || {
+        let (head, tail) = rest.split_at_checked(HEAD)?;
         let (length, expected) = head.split_at(4);
-        let length = u32::from_le_bytes(length.try_into().unwrap_or_default()) as usize;
-        let Some((body, tail)) = tail.split_at_checked(length).filter(|_| length > 0) else { break };
-        if check(body) != expected {
-            break;
-        }
-        let Ok(entry) = serde_json::from_slice(body) else { break };
-        entries.push(entry);
+        let length = u32::from_le_bytes(length.try_into().ok()?) as usize;
+        let (body, tail) = tail.split_at_checked(length).filter(|_| length > 0)?;
         rest = tail;
-    }
-    entries
+        (check(body) == expected).then_some(body)
+    })
+    .fuse()
 }
 
 fn check(body: &[u8]) -> [u8; HEAD - 4] {

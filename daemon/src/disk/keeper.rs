@@ -8,6 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -16,13 +17,18 @@ use std::time::{Duration, Instant};
 use crossbeam_channel::{Receiver, Sender};
 use parking_lot::Mutex;
 
-use super::calls::Calls;
+use super::calls::{self, Calls};
 use super::journal::Journal;
 use super::own;
-use super::write::{Displaced, digest_of};
+use super::write::{Displaced, Unwritten, Whose, digest_of, unmake};
+use crate::families::need::Unseen;
 
 /// How long a displaced file is looked after.
 const LINGER: Duration = Duration::from_millis(100);
+/// How often we try to put it away.
+const ATTEMPTS: usize = 3;
+/// No name of a file is longer on the systems we know.
+const LONGEST_NAME: usize = 255;
 
 /// Told when somebody's late words were kept beside the file: its name and the copy's.
 pub type Told = dyn Fn(&OsStr, &OsStr) + Send + Sync;
@@ -31,6 +37,14 @@ pub type Told = dyn Fn(&OsStr, &OsStr) + Send + Sync;
 pub struct Keeper {
     queue: Mutex<Option<Sender<(Instant, Displaced)>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    desk: Arc<Desk>,
+}
+
+/// What putting away takes.
+struct Desk {
+    journal: Arc<Journal>,
+    calls: Arc<dyn Calls>,
+    told: Arc<Told>,
 }
 
 impl std::fmt::Debug for Keeper {
@@ -43,16 +57,19 @@ impl Keeper {
     /// Starts looking after things.
     pub fn start(journal: Arc<Journal>, calls: Arc<dyn Calls>, told: Arc<Told>) -> io::Result<Self> {
         let (queue, inbox) = crossbeam_channel::unbounded();
-        let thread = std::thread::Builder::new().name("keeper".into()).spawn(move || {
-            look_after(&inbox, &journal, calls.as_ref(), told.as_ref());
-        })?;
-        Ok(Self { queue: Mutex::new(Some(queue)), thread: Mutex::new(Some(thread)) })
+        let desk = Arc::new(Desk { journal, calls, told });
+        let hers = Arc::clone(&desk);
+        let thread = std::thread::Builder::new().name("keeper".into()).spawn(move || hers.look_after(&inbox))?;
+        Ok(Self { queue: Mutex::new(Some(queue)), thread: Mutex::new(Some(thread)), desk })
     }
 
-    /// Takes charge of a displaced file.
+    /// Takes charge of a displaced file. A write that ends while we leave waits for it itself.
     pub fn keep(&self, displaced: Displaced) {
-        if let Some(queue) = self.queue.lock().as_ref() {
-            let _ = queue.send((Instant::now() + LINGER, displaced));
+        let due = Instant::now() + LINGER;
+        let queue = self.queue.lock().clone();
+        match queue {
+            Some(queue) => drop(queue.send((due, displaced))),
+            None => self.desk.put_away_at(due, &displaced),
         }
     }
 
@@ -65,11 +82,23 @@ impl Keeper {
     }
 }
 
-fn look_after(inbox: &Receiver<(Instant, Displaced)>, journal: &Journal, calls: &dyn Calls, told: &Told) {
-    for (due, displaced) in inbox {
+impl Desk {
+    fn look_after(&self, inbox: &Receiver<(Instant, Displaced)>) {
+        inbox.iter().for_each(|(due, displaced)| self.put_away_at(due, &displaced));
+    }
+
+    fn put_away_at(&self, due: Instant, displaced: &Displaced) {
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
-        if let Err(error) = settle(&displaced, journal, calls, told) {
-            tracing::warn!(%error, "a displaced file could not be put away");
+        for _ in 0..ATTEMPTS {
+            match settle(displaced, &self.journal, self.calls.as_ref(), self.told.as_ref()) {
+                Ok(()) => return,
+                Err(error) => tracing::warn!(%error, "a displaced file could not be put away"),
+            }
+        }
+        // An old text that finds no place in the journal must not stay in the user's tree either.
+        let temp = displaced.temp.as_os_str();
+        if matches!(digest_of(&displaced.parent, temp), Ok(Some(digest)) if digest == displaced.digest) {
+            let _ = self.calls.remove(displaced.parent.as_fd(), temp);
         }
     }
 }
@@ -77,40 +106,47 @@ fn look_after(inbox: &Receiver<(Instant, Displaced)>, journal: &Journal, calls: 
 /// Puts a displaced file where it belongs. One that is gone is somebody else's doing and no error.
 pub fn settle(displaced: &Displaced, journal: &Journal, calls: &dyn Calls, told: &Told) -> io::Result<()> {
     let temp = displaced.temp.as_os_str();
-    let digest = match digest_of(&displaced.parent, temp) {
-        Ok(Some(digest)) => digest,
-        Ok(None) => return Ok(()),
+    match digest_of(&displaced.parent, temp) {
+        Ok(Some(digest)) if digest == displaced.digest => match displaced.whose {
+            Whose::Old => put_away(displaced, &journal.place_of(digest), calls)?,
+            Whose::Ours => calls.remove(displaced.parent.as_fd(), temp)?,
+        },
+        Ok(None) => {}
+        // Somebody's words, or something that is no file at all and has got under the temp name.
+        Ok(Some(_)) | Err(Unwritten::Unseen(Unseen::Link | Unseen::Special)) => {
+            let copy = keep_beside(displaced, calls)?;
+            told(&displaced.name, &copy);
+        }
         Err(error) => return Err(io::Error::other(format!("{error:?}"))),
-    };
-    if digest == displaced.digest {
-        return put_away(displaced, &journal.place_of(digest), calls);
     }
-    let copy = keep_beside(displaced, calls)?;
-    told(&displaced.name, &copy);
+    unmake(&displaced.made, calls);
     Ok(())
 }
 
 /// Moves an unchanged old text into the journal; without a flush, because nothing depends on it.
 fn put_away(displaced: &Displaced, place: &Path, calls: &dyn Calls) -> io::Result<()> {
-    let temp = displaced.temp.as_os_str();
+    let (directory, temp) = (displaced.parent.as_fd(), displaced.temp.as_os_str());
     if !place.exists() {
-        let shelf = place.parent().ok_or(io::ErrorKind::InvalidInput)?;
-        own::make_directory(shelf)?;
-        let moved = rustix::fs::renameat(&*displaced.parent, temp, rustix::fs::CWD, place);
-        match moved {
-            Ok(()) => return Ok(()),
-            Err(rustix::io::Errno::XDEV) => {
-                let text = super::confine::open_here(displaced.parent.as_fd(), temp)
-                    .map_err(|unseen| io::Error::other(format!("{unseen:?}")))?;
-                own::replace(place, &fs_read(File::from(text))?)?;
-            }
-            Err(error) => return Err(error.into()),
+        own::make_directory(place.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+        let text =
+            super::confine::open_here(directory, temp).map_err(|unseen| io::Error::other(format!("{unseen:?}")))?;
+        let text = File::from(text);
+        // A file with another name lives on under it, and is its owner's to change.
+        let carried = match text.metadata()?.nlink() {
+            1 => calls.carry(directory, temp, place),
+            _ => Err(io::ErrorKind::CrossesDevices.into()),
+        };
+        match carried {
+            Ok(()) => return calls.set_mode(text.as_fd(), 0o600),
+            // The journal is on another file system.
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => own::replace(place, &read_all(text)?)?,
+            Err(error) => return Err(error),
         }
     }
-    calls.remove(displaced.parent.as_fd(), temp)
+    calls.remove(directory, temp)
 }
 
-fn fs_read(mut file: File) -> io::Result<Vec<u8>> {
+fn read_all(mut file: File) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     io::Read::read_to_end(&mut file, &mut bytes)?;
     Ok(bytes)
@@ -121,8 +157,12 @@ fn keep_beside(displaced: &Displaced, calls: &dyn Calls) -> io::Result<OsString>
     let stamp = crate::clock::stamp();
     for number in 0..100 {
         let name = conflict_name(&displaced.name, &stamp, number);
-        match calls.place(displaced.parent.as_fd(), displaced.temp.as_os_str(), &name) {
-            Ok(()) => return Ok(name),
+        match calls::appear(calls, displaced.parent.as_fd(), displaced.temp.as_os_str(), &name) {
+            Ok(()) => {
+                // Somebody's words: they shall last.
+                let _ = calls.flush_directory(displaced.parent.as_fd());
+                return Ok(name);
+            }
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             Err(error) => return Err(error),
         }
@@ -130,17 +170,25 @@ fn keep_beside(displaced: &Displaced, calls: &dyn Calls) -> io::Result<OsString>
     Err(io::ErrorKind::AlreadyExists.into())
 }
 
+/// A name that would be too long loses the end of its stem.
 fn conflict_name(name: &OsStr, stamp: &str, number: u32) -> OsString {
     let path = Path::new(name);
-    let mut copy = path.file_stem().unwrap_or(name).to_owned();
-    copy.push(format!(".conflict-{stamp}"));
+    let mut ending = format!(".conflict-{stamp}");
     if number > 0 {
-        copy.push(format!("-{number}"));
+        ending.push_str(&format!("-{number}"));
     }
+    let mut ending = OsString::from(ending);
     if let Some(extension) = path.extension() {
-        copy.push(".");
-        copy.push(extension);
+        ending.push(".");
+        ending.push(extension);
     }
+    let stem = path.file_stem().unwrap_or(name);
+    let room = LONGEST_NAME.saturating_sub(ending.len());
+    let mut copy = match stem.to_str() {
+        Some(text) if text.len() > room => OsString::from(&text[..text.floor_char_boundary(room)]),
+        _ => stem.to_owned(),
+    };
+    copy.push(ending);
     copy
 }
 
@@ -157,5 +205,6 @@ mod tests {
         check("notes.md", 2, "notes.conflict-T-2.md");
         check("LICENSE", 0, "LICENSE.conflict-T");
         check(".todo.md", 0, ".todo.conflict-T.md");
+        check(&format!("{}.md", "é".repeat(126)), 0, &format!("{}.conflict-T.md", "é".repeat(120)));
     }
 }

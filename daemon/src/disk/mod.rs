@@ -27,6 +27,9 @@ pub mod calls;
 /// Names of temp files.
 pub mod temp;
 
+/// The moment of renames, alone in a tree.
+mod alone;
+
 /// Write beside, flush, exchange, flush.
 pub mod write;
 

@@ -59,3 +59,8 @@ pub fn remove(path: &Path) {
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
 }
+
+/// Cuts a file of ours off.
+pub fn shorten(path: &Path, length: u64) -> io::Result<()> {
+    OpenOptions::new().write(true).open(path)?.set_len(length)
+}

@@ -56,6 +56,12 @@ impl RelativePath {
         Ok(Self(parts.join("/")))
     }
 
+    /// Names that are there or are to be, joined with `/`, just as they are; none if one of them is no plain one.
+    pub fn of_names(names: &str) -> Option<Self> {
+        let plain = |name: &str| !matches!(name, "" | "." | "..") && !name.contains('\0');
+        names.split('/').all(plain).then(|| Self(names.to_owned()))
+    }
+
     /// The entry with this name; none if the name is no plain one or the path becomes too long.
     pub fn join(&self, name: &str) -> Option<Self> {
         let plain = !matches!(name, "" | "." | "..") && !name.contains(['/', '\0']);

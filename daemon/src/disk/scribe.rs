@@ -2,7 +2,8 @@
 //! flushed. Then, and only then, a write may be acknowledged.
 //!
 //! Several files are written all or not at all: if one of them is not what was seen, those that were put
-//! in place already change back.
+//! in place already change back. Only then the journal is told that nothing happened, and only then the
+//! temp files go: whenever we are cut off, what lies on the disk says how far we had come.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,12 +14,13 @@ use dashmap::{DashMap, DashSet};
 use parking_lot::Mutex;
 use serde_json::Value;
 
+use super::alone::Alone;
 use super::calls::Calls;
 use super::journal::{CallId, Entry, EntryFile, Journal};
 use super::keeper::{Keeper, Told};
 use super::temp::{DaemonId, TempName};
 use super::write::{Displaced, Prepared, Target, Unwritten};
-use super::{Digest, Identity, own};
+use super::{Identity, own};
 use crate::clock;
 use crate::families::edit::Old;
 
@@ -36,6 +38,8 @@ const TREES: &str = "trees";
 const DAEMONS: &str = "daemons";
 /// How many of them are remembered.
 const MOST_DAEMONS: usize = 1000;
+/// How often we try to tell the journal that a write did not happen, each time in another lane.
+const VOIDS: usize = 3;
 
 /// A file that is to be written.
 #[derive(Debug)]
@@ -69,6 +73,7 @@ pub struct Scribe {
     journal: Arc<Journal>,
     keeper: Keeper,
     ours: DashMap<(u64, u64), Identity>,
+    spared: DashSet<String>,
     directory: PathBuf,
     noted: DashSet<PathBuf>,
     noting: Mutex<()>,
@@ -82,8 +87,8 @@ impl Scribe {
         let keeper = Keeper::start(Arc::clone(&journal), Arc::clone(&calls), told)?;
         let directory = directory.to_owned();
         let noted = own::read(&directory.join(TREES)).unwrap_or_default().lines().map(PathBuf::from).collect();
-        let (ours, noting) = (DashMap::new(), Mutex::default());
-        Ok(Self { calls, id, journal, keeper, ours, directory, noted, noting })
+        let (ours, spared, noting) = (DashMap::new(), DashSet::new(), Mutex::default());
+        Ok(Self { calls, id, journal, keeper, ours, spared, directory, noted, noting })
     }
 
     /// Whether a temp file is one of an earlier daemon of this journal.
@@ -107,46 +112,56 @@ impl Scribe {
         self.noted.iter().map(|tree| tree.clone()).collect()
     }
 
+    /// Temp files that a sweep must not touch: they tell what became of a write that nobody could finish.
+    pub fn spare(&self, entry: &Entry) {
+        for file in &entry.files {
+            self.spared.insert(file.temp.clone());
+        }
+    }
+
+    /// Whether a sweep must not touch it.
+    pub fn is_spared(&self, temp: &TempName) -> bool {
+        self.spared.contains(temp.as_str())
+    }
+
     /// Writes all of the files, or none. [`Unwritten::Moved`]: one of them is not what was seen.
     pub fn write(&self, files: &[Wanted], remembered: &Remembered, umask: u32) -> Result<(), Unwritten> {
         for wanted in files {
             self.note(&wanted.tree)?;
             self.let_editors_finish(wanted);
         }
-        let mut prepared = Vec::with_capacity(files.len());
+        let mut all = All(Vec::with_capacity(files.len()));
         for wanted in files {
             let temp = self.id.name();
-            prepared.push(Prepared::new(&self.calls, &wanted.target, wanted.old, &wanted.new, temp, umask)?);
+            all.0.push(Prepared::new(&self.calls, &wanted.target, wanted.old, &wanted.new, temp, umask)?);
         }
-        for prepared in &prepared {
-            if !prepared.is_expected()? {
-                return Err(Unwritten::Moved);
+        are_expected(&all.0)?;
+        let written = self.journal.append(&entry(files, &all.0, remembered)).map_err(Unwritten::from);
+        match written.and_then(|()| put_in_place(files, &mut all.0)) {
+            Ok(displaced) => {
+                files.iter().for_each(|wanted| self.recognise(wanted));
+                displaced.into_iter().for_each(|displaced| self.keeper.keep(displaced));
+                Ok(())
             }
+            Err(why) => Err(self.call_off(all, why)),
         }
-        self.journal.append(&entry(files, &prepared, remembered))?;
-        let displaced = self.apply(&mut prepared)?;
-        prepared.iter().try_for_each(Prepared::flush)?;
-        for wanted in files {
-            self.recognise(wanted);
-        }
-        displaced.into_iter().for_each(|displaced| self.keeper.keep(displaced));
-        Ok(())
     }
 
-    fn apply(&self, prepared: &mut [Prepared]) -> Result<Vec<Displaced>, Unwritten> {
-        let mut displaced = Vec::new();
-        for place in 0..prepared.len() {
-            match prepared[place].apply() {
-                Ok(old) => displaced.extend(old),
-                Err(error) => {
-                    // The journal must know before the temp files are gone: else it would look done.
-                    self.journal.append(&void(prepared[0].temp().as_str()))?;
-                    prepared[..place].iter_mut().rev().for_each(Prepared::take_back);
-                    return Err(error);
-                }
-            }
+    /// Takes everything back. A journal that has the entry, or may have it although its flush failed, must
+    /// know before the temp files are gone: else the write would look done.
+    fn call_off(&self, mut all: All, why: Unwritten) -> Unwritten {
+        all.0.iter_mut().rev().for_each(Prepared::take_back);
+        let void = all.0.first().map(|first| Entry::void(first.temp().as_str()));
+        let is_known = || void.is_some_and(|void| (0..VOIDS).any(|_| self.journal.append(&void).is_ok()));
+        if !all.0.iter().all(Prepared::is_undone) || !is_known() {
+            tracing::error!("a write could neither be finished nor taken back; the next start decides");
+            all.0.iter_mut().for_each(Prepared::leave);
+            return Unwritten::Unknown;
         }
-        Ok(displaced)
+        while let Some(prepared) = all.0.pop() {
+            prepared.taken_back().into_iter().for_each(|displaced| self.keeper.keep(displaced));
+        }
+        why
     }
 
     /// Finishes what is still in our charge; nothing is written afterwards.
@@ -160,10 +175,14 @@ impl Scribe {
             return Ok(());
         }
         let _one = self.noting.lock();
-        self.noted.insert(tree.to_owned());
         let mut lines: Vec<String> = self.noted.iter().map(|tree| tree.display().to_string()).collect();
+        lines.push(tree.display().to_string());
         lines.sort();
-        own::replace(&self.directory.join(TREES), lines.join("\n").as_bytes())
+        lines.dedup();
+        own::replace(&self.directory.join(TREES), lines.join("\n").as_bytes())?;
+        // Only now: another writer in this tree must not go on before it is noted.
+        self.noted.insert(tree.to_owned());
+        Ok(())
     }
 
     /// Some editors empty a file and then write it. One that is empty or very young, and not our own
@@ -195,6 +214,46 @@ impl Scribe {
     }
 }
 
+/// The prepared texts of one write. Dropped innermost first, so that directories made on the way are empty
+/// when it is their turn.
+#[derive(Debug)]
+struct All(Vec<Prepared>);
+
+impl Drop for All {
+    fn drop(&mut self) {
+        while self.0.pop().is_some() {}
+    }
+}
+
+fn are_expected(prepared: &[Prepared]) -> Result<(), Unwritten> {
+    for prepared in prepared {
+        if !prepared.is_expected()? {
+            return Err(Unwritten::Moved);
+        }
+    }
+    Ok(())
+}
+
+/// All renames, then all flushes; and a last look whether it is still the user's tree in which we wrote.
+fn put_in_place(files: &[Wanted], prepared: &mut [Prepared]) -> Result<Vec<Displaced>, Unwritten> {
+    let mut displaced = Vec::new();
+    {
+        let _alone = Alone::in_trees(files.iter().map(|wanted| wanted.target.root.as_ref()));
+        are_expected(prepared)?;
+        for prepared in &mut *prepared {
+            displaced.extend(prepared.apply()?);
+        }
+    }
+    for (wanted, prepared) in files.iter().zip(&*prepared) {
+        prepared.flush()?;
+        let target = &wanted.target;
+        if !target.root.is_at(&wanted.tree).unwrap_or(false) || !prepared.is_on_the_way(target).unwrap_or(false) {
+            return Err(Unwritten::Moved);
+        }
+    }
+    Ok(displaced)
+}
+
 /// Daemons are known by their ids: temp files of earlier ones may be removed at once.
 fn remember_daemon(directory: &Path, id: DaemonId) -> io::Result<()> {
     let path = directory.join(DAEMONS);
@@ -214,7 +273,7 @@ fn entry(files: &[Wanted], prepared: &[Prepared], remembered: &Remembered) -> En
             Old::Absent => None,
             Old::Content(digest) => Some(digest),
         },
-        new: Digest::of(&wanted.new),
+        new: prepared.digest(),
     };
     Entry {
         call: remembered.call.clone(),
@@ -224,10 +283,4 @@ fn entry(files: &[Wanted], prepared: &[Prepared], remembered: &Remembered) -> En
         files: files.iter().zip(prepared).map(file).collect(),
         voids: None,
     }
-}
-
-/// The write with this temp file did not happen after all.
-fn void(temp: &str) -> Entry {
-    let voids = Some(temp.to_owned());
-    Entry { call: None, key: None, at: clock::milliseconds(), answer: Value::Null, files: Vec::new(), voids }
 }

@@ -6,9 +6,17 @@
 use unicode_normalization::{UnicodeNormalization, is_nfc};
 
 use super::{RelativePath, Root};
-use crate::families::need::Links;
+use crate::families::need::{Links, Unseen};
 
 impl Root {
+    /// The path of a file as the disk spells it; as it was given, if nothing there reads the same.
+    pub fn spelt(&self, path: &RelativePath, links: Links) -> RelativePath {
+        match self.open_file(path, links) {
+            Err(Unseen::Missing) => self.respelt(path, links).unwrap_or_else(|| path.clone()),
+            _ => path.clone(),
+        }
+    }
+
     /// The path as the disk spells it; none if nothing there, or more than one thing, reads the same.
     pub(super) fn respelt(&self, path: &RelativePath, links: Links) -> Option<RelativePath> {
         if path.as_str().is_ascii() {
@@ -20,7 +28,7 @@ impl Root {
             let name = the_one(part, entries.iter().map(|entry| entry.name.as_str()))?;
             found = Some(match found {
                 Some(parent) => parent.join(name)?,
-                None => RelativePath::parse(name).ok()?,
+                None => RelativePath::of_names(name)?,
             });
         }
         found.filter(|found| found != path)

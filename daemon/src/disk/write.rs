@@ -11,13 +11,16 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
-use super::calls::{Calls, copy_attributes};
+use super::calls::{self, Calls, copy_attributes, is_unsupported};
 use super::temp::TempName;
 use super::{Digest, RelativePath, Root};
 use crate::families::edit::Old;
 use crate::families::need::{Links, Unseen};
 
-/// Why a file could not be written. Its old bytes are untouched.
+/// How often a rename that takes something back is tried: half an edit must not stay.
+const TAKE_BACKS: usize = 3;
+
+/// Why a file could not be written. Its old bytes are untouched, unless it says otherwise.
 #[derive(Debug)]
 pub enum Unwritten {
     /// It does not hold what was seen: look again.
@@ -26,6 +29,8 @@ pub enum Unwritten {
     Unseen(Unseen),
     /// The system says no.
     Failed(io::Error),
+    /// It could neither be finished nor taken back. What lies beside it tells the next daemon.
+    Unknown,
 }
 
 impl From<Unseen> for Unwritten {
@@ -51,35 +56,68 @@ pub struct Target {
     pub links: Links,
 }
 
-/// A new text, safe on the disk beside its target. Dropped before it is applied, it leaves nothing behind.
+/// A new text, safe on the disk beside its target. Dropped before anybody could see it in its place, it
+/// leaves nothing behind.
 #[derive(Debug)]
 pub struct Prepared {
     calls: Arc<dyn Calls>,
     way: Way,
     name: OsString,
     temp: TempName,
+    /// Where the old file has its second name, on file systems that cannot exchange.
+    kept: Option<TempName>,
     old: Old,
-    applied: bool,
+    new: Digest,
+    stage: Stage,
+}
+
+/// How far a prepared text has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Beside its target, where nobody knows it.
+    Beside,
+    /// In its place.
+    Applied,
+    /// It was in its place. Somebody may have it open, or have put another one there meanwhile.
+    TakenBack,
+    /// Nobody knows; it stays where it is, and what lies there tells the next daemon.
+    Left,
 }
 
 /// The directory of a target, and those that had to be made on the way to it.
 #[derive(Debug)]
 struct Way {
     parent: Arc<OwnedFd>,
-    made: Vec<(Arc<OwnedFd>, OsString)>,
+    made: Made,
 }
 
-/// What stood in the target's place before, now under a temp name.
+/// Directories that were made, each with the one in which it is; outermost first.
+pub type Made = Vec<(Arc<OwnedFd>, OsString)>;
+
+/// What lies under a temp name after a rename, and is looked after for a moment.
 #[derive(Debug)]
 pub struct Displaced {
     /// Where it lies.
     pub parent: Arc<OwnedFd>,
     /// Under which name.
     pub temp: TempName,
-    /// Whose place was taken.
+    /// Whose place it had.
     pub name: OsString,
-    /// What it held when it was displaced.
+    /// What it held then.
     pub digest: Digest,
+    /// Whose text it is.
+    pub whose: Whose,
+    /// Directories that nobody needs any more if they are empty.
+    pub made: Made,
+}
+
+/// Whose text was displaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// The user's: it is kept in the journal.
+    Old,
+    /// Our own new one, which was taken back: nobody needs it.
+    Ours,
 }
 
 impl Prepared {
@@ -94,7 +132,9 @@ impl Prepared {
     ) -> Result<Self, Unwritten> {
         let (_, name) = target.path.way_and_name();
         let way = Way::to(calls.as_ref(), target, old, umask)?;
-        let prepared = Self { calls: Arc::clone(calls), way, name: name.into(), temp, old, applied: false };
+        let (calls, digest) = (Arc::clone(calls), Digest::of(new));
+        let prepared =
+            Self { calls, way, name: name.into(), temp, kept: None, old, new: digest, stage: Stage::Beside };
         prepared.fill(new, umask)?;
         Ok(prepared)
     }
@@ -104,8 +144,18 @@ impl Prepared {
         &self.temp
     }
 
+    /// What it holds.
+    pub fn digest(&self) -> Digest {
+        self.new
+    }
+
     fn fill(&self, new: &[u8], umask: u32) -> Result<(), Unwritten> {
-        let file = self.calls.create(self.way.parent.as_fd(), self.temp.as_os_str())?;
+        // The directory was taken away since we opened it, perhaps by whoever had made it.
+        let moved = |error: io::Error| match error.kind() {
+            io::ErrorKind::NotFound => Unwritten::Moved,
+            _ => error.into(),
+        };
+        let file = self.calls.create(self.way.parent.as_fd(), self.temp.as_os_str()).map_err(moved)?;
         self.calls.write(&file, new)?;
         match self.old {
             Old::Absent => self.calls.set_mode(file.as_fd(), 0o666 & !umask)?,
@@ -129,81 +179,127 @@ impl Prepared {
 
     /// Puts the new text in place, unless something else than expected is there.
     pub fn apply(&mut self) -> Result<Option<Displaced>, Unwritten> {
-        let displaced = match self.old {
+        match self.old {
             Old::Absent => self.appear().map(|()| None),
             Old::Content(digest) => self.exchange(digest).map(Some),
-        }?;
-        self.applied = true;
-        Ok(displaced)
+        }
     }
 
-    fn appear(&self) -> Result<(), Unwritten> {
-        let (directory, temp) = (self.way.parent.as_fd(), self.temp.as_os_str());
-        match self.calls.place(directory, temp, &self.name) {
-            Ok(()) => Ok(()),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Unwritten::Moved),
-            // No such rename on this file system: a second name, then the first one goes.
-            Err(error) if is_unsupported(&error) => match self.calls.link(directory, temp, &self.name) {
-                Ok(()) => Ok(self.calls.remove(directory, temp)?),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(Unwritten::Moved),
-                Err(error) => Err(error.into()),
-            },
+    fn appear(&mut self) -> Result<(), Unwritten> {
+        match calls::appear(self.calls.as_ref(), self.way.parent.as_fd(), self.temp.as_os_str(), &self.name) {
+            Ok(()) => {
+                self.stage = Stage::Applied;
+                Ok(())
+            }
+            Err(error) if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) => {
+                Err(Unwritten::Moved)
+            }
             Err(error) => Err(error.into()),
         }
     }
 
     /// The two names change places, and what was displaced is looked at: if it is not what was seen,
-    /// they change back.
-    fn exchange(&self, expected: Digest) -> Result<Displaced, Unwritten> {
-        let (directory, temp) = (self.way.parent.as_fd(), self.temp.as_os_str());
-        match self.calls.exchange(directory, temp, &self.name) {
-            Ok(()) => {}
+    /// or cannot be read, they change back.
+    fn exchange(&mut self, expected: Digest) -> Result<Displaced, Unwritten> {
+        match self.calls.exchange(self.way.parent.as_fd(), self.temp.as_os_str(), &self.name) {
+            Ok(()) => self.stage = Stage::Applied,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Unwritten::Moved),
             Err(error) if is_unsupported(&error) => return self.replace(expected),
             Err(error) => return Err(error.into()),
         }
-        if digest_of(&self.way.parent, temp)? == Some(expected) {
-            return Ok(self.displaced(self.temp.clone(), expected));
+        let displaced = digest_of(&self.way.parent, self.temp.as_os_str());
+        if matches!(displaced, Ok(Some(digest)) if digest == expected) {
+            return Ok(self.displaced(self.temp.clone(), expected, Whose::Old));
         }
-        self.calls.exchange(directory, temp, &self.name)?;
+        self.take_back();
+        displaced?;
         Err(Unwritten::Moved)
     }
 
     /// Without exchange: the old file gets a second name first, so that it is not lost with the first one.
-    fn replace(&self, expected: Digest) -> Result<Displaced, Unwritten> {
-        let (directory, kept) = (self.way.parent.as_fd(), self.temp.twin());
-        self.calls.link(directory, &self.name, kept.as_os_str())?;
+    fn replace(&mut self, expected: Digest) -> Result<Displaced, Unwritten> {
+        let kept = self.temp.twin();
+        self.calls.link(self.way.parent.as_fd(), &self.name, kept.as_os_str())?;
         let replaced = match digest_of(&self.way.parent, kept.as_os_str()) {
-            Ok(Some(digest)) if digest == expected => {
-                self.calls.rename(directory, self.temp.as_os_str(), &self.name).map_err(Unwritten::from)
-            }
+            Ok(Some(digest)) if digest == expected => self
+                .calls
+                .rename(self.way.parent.as_fd(), self.temp.as_os_str(), &self.name)
+                .map_err(Unwritten::from),
             Ok(_) => Err(Unwritten::Moved),
             Err(error) => Err(error),
         };
         match replaced {
-            Ok(()) => Ok(self.displaced(kept, expected)),
+            Ok(()) => {
+                self.stage = Stage::Applied;
+                self.kept = Some(kept.clone());
+                Ok(self.displaced(kept, expected, Whose::Old))
+            }
             Err(error) => {
-                let _ = self.calls.remove(directory, kept.as_os_str());
+                let _ = self.calls.remove(self.way.parent.as_fd(), kept.as_os_str());
                 Err(error)
             }
         }
     }
 
-    fn displaced(&self, temp: TempName, digest: Digest) -> Displaced {
-        Displaced { parent: Arc::clone(&self.way.parent), temp, name: self.name.clone(), digest }
+    fn displaced(&self, temp: TempName, digest: Digest, whose: Whose) -> Displaced {
+        let (parent, name, made) = (Arc::clone(&self.way.parent), self.name.clone(), Vec::new());
+        Displaced { parent, temp, name, digest, whose, made }
     }
 
-    /// Undoes [`Self::apply`], because another file of the same edit could not be written.
+    /// Undoes [`Self::apply`]. Whoever opened the new text meanwhile may still write to it, and whoever put
+    /// another file in its place means that one: so what comes back under the temp name is looked after.
     pub fn take_back(&mut self) {
+        if self.stage != Stage::Applied {
+            return;
+        }
+        for _ in 0..TAKE_BACKS {
+            match self.try_to_take_back() {
+                // Somebody has removed the new text: there is nothing to take back.
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    tracing::error!(%error, "a file could not be changed back");
+                }
+                _ => {
+                    self.stage = Stage::TakenBack;
+                    // As far as the disk lets us; the answer is a failure anyway.
+                    let _ = self.calls.flush_directory(self.way.parent.as_fd());
+                    return;
+                }
+            }
+        }
+        self.stage = Stage::Left;
+    }
+
+    fn try_to_take_back(&self) -> io::Result<()> {
         let (directory, temp) = (self.way.parent.as_fd(), self.temp.as_os_str());
-        let taken = match self.old {
-            Old::Absent => self.calls.rename(directory, &self.name, temp),
-            Old::Content(_) => self.calls.exchange(directory, temp, &self.name),
-        };
-        match taken {
-            // Dropping removes the temp file, which holds the new text again.
-            Ok(()) => self.applied = false,
-            Err(error) => tracing::error!(%error, "a file could not be changed back"),
+        match (self.old, &self.kept) {
+            (Old::Absent, _) => self.calls.rename(directory, &self.name, temp),
+            (Old::Content(_), None) => self.calls.exchange(directory, temp, &self.name),
+            (Old::Content(_), Some(kept)) => {
+                let _ = self.calls.link(directory, &self.name, temp);
+                self.calls.rename(directory, kept.as_os_str(), &self.name)
+            }
+        }
+    }
+
+    /// Whether nothing of it is in place, as far as we know.
+    pub fn is_undone(&self) -> bool {
+        matches!(self.stage, Stage::Beside | Stage::TakenBack)
+    }
+
+    /// Nobody knows whether it will be in place: everything stays as it is, for the next daemon to judge.
+    pub fn leave(&mut self) {
+        self.stage = Stage::Left;
+    }
+
+    /// What was taken back, for the keeper.
+    pub fn taken_back(mut self) -> Option<Displaced> {
+        let made = std::mem::take(&mut self.way.made);
+        match self.stage {
+            Stage::TakenBack => Some(Displaced { made, ..self.displaced(self.temp.clone(), self.new, Whose::Ours) }),
+            _ => {
+                self.way.made = made;
+                None
+            }
         }
     }
 
@@ -212,14 +308,32 @@ impl Prepared {
         self.calls.flush_directory(self.way.parent.as_fd())?;
         self.way.made.iter().try_for_each(|(parent, _)| self.calls.flush_directory(parent.as_fd()))
     }
+
+    /// Whether the way to the target still leads to the directory in which we wrote.
+    pub fn is_on_the_way(&self, target: &Target) -> Result<bool, Unseen> {
+        let (names, _) = target.path.way_and_name();
+        let mut here = target.root.handle()?;
+        for name in names {
+            here = super::confine::step_into(here.as_fd(), OsStr::new(name))?;
+        }
+        let number = |directory: &OwnedFd| rustix::fs::fstat(directory).map(|stat| (stat.st_dev, stat.st_ino));
+        Ok(number(&here).is_ok_and(|here| number(&self.way.parent).is_ok_and(|parent| here == parent)))
+    }
 }
 
 impl Drop for Prepared {
     fn drop(&mut self) {
-        if !self.applied {
+        if self.stage == Stage::Beside {
             let _ = self.calls.remove(self.way.parent.as_fd(), self.temp.as_os_str());
-            self.way.unmake(self.calls.as_ref());
+            unmake(&self.way.made, self.calls.as_ref());
         }
+    }
+}
+
+/// Takes back directories that were made on the way, innermost first; what somebody has used meanwhile stays.
+pub(super) fn unmake(made: &Made, calls: &dyn Calls) {
+    for (parent, name) in made.iter().rev() {
+        let _ = calls.remove_directory(parent.as_fd(), name);
     }
 }
 
@@ -232,7 +346,7 @@ impl Way {
             match way.step(calls, OsStr::new(name), old, umask) {
                 Ok(()) => {}
                 Err(error) => {
-                    way.unmake(calls);
+                    unmake(&way.made, calls);
                     return Err(error);
                 }
             }
@@ -242,30 +356,34 @@ impl Way {
 
     fn step(&mut self, calls: &dyn Calls, name: &OsStr, old: Old, umask: u32) -> Result<(), Unwritten> {
         let next = match super::confine::step_into(self.parent.as_fd(), name) {
-            Err(Unseen::Missing) if old == Old::Absent => {
-                match calls.make_directory(self.parent.as_fd(), name) {
-                    Ok(()) => self.made.push((Arc::clone(&self.parent), name.to_owned())),
-                    // Somebody else made it meanwhile.
-                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                    Err(error) => return Err(error.into()),
-                }
-                let made = super::confine::step_into(self.parent.as_fd(), name)?;
-                if self.made.last().is_some_and(|(_, last)| last == name) {
-                    calls.set_mode(made.as_fd(), 0o777 & !umask)?;
-                }
-                made
-            }
+            Err(Unseen::Missing) if old == Old::Absent => self.make(calls, name, umask)?,
+            // It was there when the file was seen.
+            Err(Unseen::Missing) => return Err(Unwritten::Moved),
             opened => opened?,
         };
         self.parent = Arc::new(next);
         Ok(())
     }
 
-    /// Takes back what was made on the way, innermost first; what somebody has used meanwhile stays.
-    fn unmake(&self, calls: &dyn Calls) {
-        for (parent, name) in self.made.iter().rev() {
-            let _ = calls.remove_directory(parent.as_fd(), name);
+    fn make(&mut self, calls: &dyn Calls, name: &OsStr, umask: u32) -> Result<OwnedFd, Unwritten> {
+        let is_ours = match calls.make_directory(self.parent.as_fd(), name) {
+            Ok(()) => true,
+            // Somebody else made it meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+            // Somebody took away the one above it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Unwritten::Moved),
+            Err(error) => return Err(error.into()),
+        };
+        if is_ours {
+            self.made.push((Arc::clone(&self.parent), name.to_owned()));
         }
+        let made = super::confine::step_into(self.parent.as_fd(), name)?;
+        if is_ours {
+            // A directory in one that hands its group down hands it down, too.
+            let group = rustix::fs::fstat(&made).map_or(0, |stat| stat.st_mode & 0o2000);
+            calls.set_mode(made.as_fd(), (0o777 & !umask) | group)?;
+        }
+        Ok(made)
     }
 }
 
@@ -282,10 +400,4 @@ fn open(directory: &OwnedFd, name: &OsStr) -> Result<Option<File>, Unwritten> {
 pub(super) fn digest_of(directory: &OwnedFd, name: &OsStr) -> Result<Option<Digest>, Unwritten> {
     let Some(mut file) = open(directory, name)? else { return Ok(None) };
     Ok(Some(Digest::read(&mut file)?))
-}
-
-/// The file system does not know this kind of rename.
-fn is_unsupported(error: &io::Error) -> bool {
-    use rustix::io::Errno;
-    matches!(Errno::from_io_error(error), Some(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP))
 }

@@ -4,9 +4,10 @@
 use std::collections::{HashMap, VecDeque};
 
 use serde_json::{Map, Value, json};
+use trellis_protocol::{Failure, Kind};
 
 use crate::disk::journal::CallId;
-use crate::disk::recover;
+use crate::disk::recover::Recovered;
 use crate::tools::{Answer, Body};
 
 /// How many are remembered.
@@ -29,30 +30,38 @@ pub fn names(call: Option<&CallId>, key: Option<&str>) -> Vec<Name> {
 /// The newest answers to writes.
 #[derive(Debug, Default)]
 pub struct Answers {
-    known: HashMap<Name, Value>,
+    known: HashMap<Name, Option<Value>>,
     order: VecDeque<Name>,
 }
 
 impl Answers {
-    /// Takes over what earlier daemons answered.
-    pub fn of(recovered: recover::Answers) -> Self {
+    /// Takes over what earlier daemons answered, and what nobody knows the answer to.
+    pub fn of(recovered: Recovered) -> Self {
         let mut answers = Self::default();
-        recovered.by_call.into_iter().for_each(|(call, answer)| answers.insert(Name::Call(call), answer));
-        recovered.by_key.into_iter().for_each(|(key, answer)| answers.insert(Name::Key(key), answer));
+        let happened = recovered.happened.into_iter().map(|entry| (entry.call, entry.key, Some(entry.answer)));
+        let unknown = recovered.unknown.into_iter().map(|entry| (entry.call, entry.key, None));
+        for (call, key, answer) in happened.chain(unknown) {
+            for name in names(call.as_ref(), key.as_deref()) {
+                answers.insert(name, answer.clone());
+            }
+        }
         answers
     }
 
     /// The answer that was given to a call with one of these names.
-    pub fn find(&self, names: &[Name]) -> Option<Answer> {
-        names.iter().find_map(|name| replay(self.known.get(name)?))
+    pub fn find(&self, names: &[Name]) -> Option<Result<Answer, Failure>> {
+        names.iter().find_map(|name| match self.known.get(name)? {
+            Some(recorded) => replay(recorded).map(Ok),
+            None => Some(Err(outcome_unknown())),
+        })
     }
 
     /// Remembers an answer under all of these names.
     pub fn remember(&mut self, names: &[Name], answer: &Answer) {
-        names.iter().for_each(|name| self.insert(name.clone(), record(answer)));
+        names.iter().for_each(|name| self.insert(name.clone(), Some(record(answer))));
     }
 
-    fn insert(&mut self, name: Name, answer: Value) {
+    fn insert(&mut self, name: Name, answer: Option<Value>) {
         if self.known.insert(name.clone(), answer).is_none() {
             self.order.push_back(name);
         }
@@ -62,6 +71,13 @@ impl Answers {
             }
         }
     }
+}
+
+/// What is answered when neither the files nor the journal can tell.
+pub fn outcome_unknown() -> Failure {
+    let message = "the write was cut off, and it cannot be told whether it has happened";
+    Failure::new("outcome_unknown", Kind::Unavailable, message)
+        .with_hint("read the file before you write again")
 }
 
 /// An answer as the journal keeps it.
@@ -93,7 +109,7 @@ mod tests {
         let call = CallId { session: "s".into(), sequence: 7 };
         for answer in [Answer::object(json!({ "b": 1, "a": [] })), Answer::text("x")] {
             answers.remember(&names(Some(&call), None), &answer);
-            assert_eq!(answers.find(&names(Some(&call), None)), Some(answer));
+            assert_eq!(answers.find(&names(Some(&call), None)), Some(Ok(answer)));
         }
         assert_eq!(answers.find(&names(None, Some("k"))), None);
     }

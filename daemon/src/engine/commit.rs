@@ -46,12 +46,13 @@ impl Engine {
         // The same call on another connection waits here, and then finds the answer.
         let _once = self.calls_in_progress.take(names.clone());
         if let Some(answer) = self.answers.lock().find(&names) {
-            return Ok(answer);
+            return answer;
         }
         let eyes = Eyes { roots: &self.roots, projects: &self.projects, session, reporter };
         let now = || Now::read(&session.zone.0);
         let (answer, edit) = writing.halves.run(writing.arguments, &eyes, &now())?;
         if edit.is_empty() {
+            self.answers.lock().remember(&names, &answer);
             return Ok(answer);
         }
         let mut locked = file_names(&edit, &eyes, writing.family)?;
@@ -66,6 +67,7 @@ impl Engine {
             }
             let (answer, edit) = writing.halves.run(writing.arguments, &eyes, &now())?;
             if edit.is_empty() {
+                self.answers.lock().remember(&names, &answer);
                 return Ok(answer);
             }
             let needed = file_names(&edit, &eyes, writing.family)?;
@@ -79,6 +81,7 @@ impl Engine {
                     return Ok(answer);
                 }
                 Err((_, Unwritten::Moved)) => {}
+                Err((_, Unwritten::Unknown)) => return Err(answers::outcome_unknown()),
                 Err((path, why)) => return Err((writing.family.unwritten)(&path, &unwritable(why))),
             }
         }
@@ -115,14 +118,17 @@ fn target(file: &FileEdit, eyes: &Eyes<'_>) -> Result<(Target, std::path::PathBu
     let tree = file.place.tree(eyes)?;
     let found = eyes.roots.open(&tree);
     let (root, path, tree) = match found {
-        Ok(root) => (root, file.path.clone(), tree),
+        Ok(root) if file.old == Old::Absent => (root, file.path.clone(), tree),
+        Ok(root) => {
+            let path = root.spelt(&file.path, file.links);
+            (root, path, tree)
+        }
         Err(Unseen::NoTree) if file.old == Old::Absent => {
             let missing = |above: &&std::path::Path| !above.is_dir();
             let above = tree.ancestors().find(|above| !missing(above)).ok_or(Unseen::NoTree)?.to_owned();
             let way = tree.strip_prefix(&above).map_err(|_| Unseen::NoTree)?;
-            let way = way.to_str().ok_or(Unseen::NoTree)?;
-            let path = RelativePath::parse(way).map_err(|_| Unseen::NoTree)?;
-            (eyes.roots.open(&above)?, path.below(&file.path), above)
+            let way = way.to_str().and_then(RelativePath::of_names).ok_or(Unseen::NoTree)?;
+            (eyes.roots.open(&above)?, way.below(&file.path), above)
         }
         Err(unseen) => return Err(unseen),
     };
@@ -141,7 +147,7 @@ fn file_names(edit: &Edit, eyes: &Eyes<'_>, family: &Registered) -> Result<Vec<F
 
 fn unwritable(why: Unwritten) -> Unwritable {
     match why {
-        Unwritten::Moved => Unwritable::KeepsMoving,
+        Unwritten::Moved | Unwritten::Unknown => Unwritable::KeepsMoving,
         Unwritten::Unseen(unseen) => Unwritable::Unseen(unseen),
         Unwritten::Failed(error) => Unwritable::of(&error),
     }

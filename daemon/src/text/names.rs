@@ -8,9 +8,9 @@ const LONGEST: usize = 200;
 /// What Windows does not take in a name.
 const FORBIDDEN: &str = "<>:\"/\\|?*";
 /// Names that are devices on Windows, with any extension.
-const DEVICES: [&str; 22] = [
-    "con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "lpt1", "lpt2",
-    "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9",
+const DEVICES: [&str; 28] = [
+    "con", "prn", "aux", "nul", "com1", "com2", "com3", "com4", "com5", "com6", "com7", "com8", "com9", "com¹", "com²",
+    "com³", "lpt1", "lpt2", "lpt3", "lpt4", "lpt5", "lpt6", "lpt7", "lpt8", "lpt9", "lpt¹", "lpt²", "lpt³",
 ];
 
 /// Why a name does not work everywhere.
@@ -84,6 +84,7 @@ mod tests {
             ("a.", NameError::Ending),
             ("CON.md", NameError::Device),
             ("lpt1", NameError::Device),
+            ("COM².txt", NameError::Device),
             ("cafe\u{301}", NameError::NotComposed),
         ] {
             assert_eq!(check(name), Err(error), "{name:?}");

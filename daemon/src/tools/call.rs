@@ -123,7 +123,7 @@ impl Call {
                     .clone()
                     .zip(request.sequence)
                     .map(|(session, sequence)| CallId { session, sequence }),
-                key: request.key.as_deref().map(|key| named(key, &request.tool, &request.arguments)),
+                key: request.key.as_deref().map(|key| named(key, &request, &this.session)),
             };
             guarded(&this.engine, &request.reporter, || this.engine.commit(&writing, &this.session, &request.reporter))
         };
@@ -148,10 +148,12 @@ impl Call {
     }
 }
 
-/// The same key with other arguments is another request.
-fn named(key: &str, tool: &str, arguments: &Map<String, Value>) -> String {
-    let text = json!([key, tool, arguments]).to_string();
-    Digest::of(text.as_bytes()).to_string()
+/// The same key with other arguments is another request, and so is one from where other files are meant.
+fn named(key: &str, request: &Request, session: &Session) -> String {
+    let place = json!([session.directory, session.environment, *session.roots()]);
+    let mut name = json!([key, request.tool, request.arguments, place]);
+    name.sort_all_objects();
+    Digest::of(name.to_string().as_bytes()).to_string()
 }
 
 /// A panic stays in its call, and a call that was taken back before its turn came is not begun.

@@ -56,6 +56,7 @@ fn links_litter_and_special_files_are_left_out() {
     vault.link("directory", "..");
     let _socket = std::os::unix::net::UnixListener::bind(vault.path("socket")).expect("a socket");
     assert_eq!(vault.ls(json!({})), [".hidden", "kept.md"]);
+    fs::remove_file(vault.path(".trellis-1-0123456789abcdef.vtmp")).expect("a removal");
 }
 
 #[test]

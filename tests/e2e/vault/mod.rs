@@ -1,4 +1,4 @@
-//! Reading the vault over stdio, with the real programs: every rule of its contract that a host can see.
+//! The vault over stdio, with the real programs: every rule of its contract that a host can see.
 //!
 //! Here is the project with a vault and a host in it; the modules hold the rules, a thought each.
 
@@ -29,7 +29,39 @@ mod ls;
 /// What is no text, too large, or no file; what changed a moment ago.
 mod files;
 
+/// `vault_create`: exact bytes, missing directories, nothing overwritten, nothing left after a refusal.
+mod create;
+
+/// `vault_replace`: what is found, how often, with which line ends.
+mod replace;
+
+/// What a replacement keeps, and when it is refused.
+mod keep;
+
+/// Places where no tool may write, and sessions that may not write at all.
+mod reserved;
+
+/// Writing where links stand, and where somebody swaps them in.
+mod links;
+
+/// Names that work on every system.
+mod names;
+
+/// Many hosts at once.
+mod together;
+
+/// The same request again.
+mod again;
+
+/// Old texts in the journal.
+mod journal;
+
+/// Full, read-only and forbidding disks.
+mod disk_trouble;
+
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use trellis_tests::harness::{Client, Home};
@@ -96,6 +128,44 @@ impl Vault {
         self.call("vault_scan", with_path(path, arguments))
     }
 
+    /// `vault_create` of a file.
+    #[track_caller]
+    fn create(&mut self, path: &str, content: &str) -> Value {
+        self.call("vault_create", json!({ "path": path, "content": content }))
+    }
+
+    /// `vault_replace` in a file, once unless the further arguments say otherwise; how often it was done.
+    #[track_caller]
+    fn replace(&mut self, path: &str, find: &str, replace: &str, mut arguments: Value) -> u64 {
+        arguments["find"] = find.into();
+        arguments["replace"] = replace.into();
+        let answer = self.call("vault_replace", with_path(path, arguments));
+        answer["replacements"].as_u64().expect("a number")
+    }
+
+    /// What a file holds.
+    #[track_caller]
+    fn bytes(&self, path: &str) -> Vec<u8> {
+        fs::read(self.path(path)).expect("a file of the vault")
+    }
+
+    /// The same as text.
+    #[track_caller]
+    fn text(&self, path: &str) -> String {
+        String::from_utf8(self.bytes(path)).expect("text")
+    }
+
+    /// Another host of the same account in the same project.
+    fn host(&self) -> Client {
+        self.home.host(&["--only", "vault"])
+    }
+
+    /// Everything in the vault, without what lives for a moment only.
+    #[track_caller]
+    fn tree(&self) -> Vec<String> {
+        tidy(&self.path(""))
+    }
+
     /// The paths of a listing, in its order.
     #[track_caller]
     fn ls(&mut self, arguments: Value) -> Vec<String> {
@@ -127,6 +197,40 @@ impl Vault {
     fn is_discreet(&self, answer: &Value) {
         let place = self.home.path().to_str().expect("text");
         assert!(!answer.to_string().contains(place), "an answer says where the vault is: {answer}");
+    }
+}
+
+/// No story leaves a temp file behind.
+impl Drop for Vault {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            tidy(&self.path(""));
+        }
+    }
+}
+
+/// All files, directories and links below a directory, sorted, once no temp file is among them.
+#[track_caller]
+fn tidy(directory: &Path) -> Vec<String> {
+    let end = Instant::now() + Duration::from_secs(2);
+    loop {
+        let mut found = Vec::new();
+        walk(directory, "", &mut found);
+        found.sort();
+        let litter = found.iter().find(|path| path.ends_with(".vtmp"));
+        let Some(litter) = litter else { return found };
+        assert!(Instant::now() < end, "a temp file stays: {litter}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn walk(directory: &Path, prefix: &str, found: &mut Vec<String>) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            walk(&entry.path(), &format!("{path}/"), found);
+        }
+        found.push(path);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 use trellis_protocol::Failure;
+use trellisd::disk::RelativePath;
 use trellisd::tools::Arguments;
 
 use super::error::RehearsalError;
@@ -59,6 +60,39 @@ pub struct StumbleArgs {
 pub struct DeclaimArgs {
     /// Letters of the text.
     pub letters: usize,
+}
+
+/// Two purses and a word for their books.
+#[derive(Debug)]
+pub struct PursesArgs {
+    /// The one that gives.
+    pub one: RelativePath,
+    /// The one that takes.
+    pub other: RelativePath,
+    /// Goes into both books.
+    pub word: String,
+}
+
+impl Arguments for PursesArgs {
+    fn schema() -> Value {
+        json!({
+            "type": "object",
+            "properties": {
+                "one": { "type": "string", "description": "The purse that gives, below `stage/`." },
+                "other": { "type": "string", "description": "The purse that takes." },
+                "word": { "type": "string", "description": "What is written into both books." },
+            },
+            "required": ["one", "other", "word"],
+        })
+    }
+
+    fn parse(arguments: &Map<String, Value>) -> Result<Self, Failure> {
+        let path = |field| {
+            let given = text(arguments, field)?;
+            RelativePath::parse(&given).map_err(|_| wrong(field, "a path below `stage/`", Some(&given.into())))
+        };
+        Ok(Self { one: path("one")?, other: path("other")?, word: text(arguments, "word")? })
+    }
 }
 
 impl Arguments for NoArgs {

@@ -34,6 +34,18 @@ pub enum RehearsalError {
         /// So many there are.
         lines: usize,
     },
+    /// No purse is there, or it holds no number.
+    #[error("there is no purse `{path}`")]
+    NoSuchPurse {
+        /// As it came.
+        path: String,
+    },
+    /// A new purse would take the place of another.
+    #[error("there is a purse `{path}` already")]
+    PurseExists {
+        /// As it came.
+        path: String,
+    },
     /// A writing tool in a read-only session.
     #[error("this session is read-only")]
     ReadOnly,
@@ -45,6 +57,8 @@ impl Coded for RehearsalError {
             Self::Argument { .. } => "BAD_ARGUMENT",
             Self::NoSuchPlay { .. } => "NO_SUCH_PLAY",
             Self::NoSuchLine { .. } => "NO_SUCH_LINE",
+            Self::NoSuchPurse { .. } => "NO_SUCH_PURSE",
+            Self::PurseExists { .. } => "PURSE_EXISTS",
             Self::ReadOnly => "READ_ONLY",
         }
     }
@@ -52,7 +66,8 @@ impl Coded for RehearsalError {
     fn kind(&self) -> Kind {
         match self {
             Self::Argument { .. } => Kind::Input,
-            Self::NoSuchPlay { .. } | Self::NoSuchLine { .. } => Kind::Missing,
+            Self::NoSuchPlay { .. } | Self::NoSuchLine { .. } | Self::NoSuchPurse { .. } => Kind::Missing,
+            Self::PurseExists { .. } => Kind::Conflict,
             Self::ReadOnly => Kind::Refused,
         }
     }
@@ -62,6 +77,7 @@ impl Coded for RehearsalError {
             Self::Argument { field, given, .. } => json!({ "field": field, "value": given }),
             Self::NoSuchPlay { name } => json!({ "field": "play", "value": name }),
             Self::NoSuchLine { line, .. } => json!({ "field": "line", "value": line }),
+            Self::NoSuchPurse { path } | Self::PurseExists { path } => json!({ "path": path }),
             Self::ReadOnly => Value::Null,
         }
     }
@@ -71,6 +87,8 @@ impl Coded for RehearsalError {
             Self::Argument { .. } => "correct the argument and call again",
             Self::NoSuchPlay { .. } => "choose one from resources/list",
             Self::NoSuchLine { .. } => "choose an earlier line",
+            Self::NoSuchPurse { .. } => "make one with `purse_pair`",
+            Self::PurseExists { .. } => "choose another name",
             Self::ReadOnly => "start the session without `--read-only`",
         };
         Some(hint.into())

@@ -1,7 +1,8 @@
 //! A family that exists only in tests: plays, recited and revised, with every kind of tool a test needs.
 //!
-//! Names of plays, line numbers and cues come in; lines, or waits that end with a cue, go out. No file is
-//! ever read or written: what a revision says it changed is told to whoever listens, and nothing else.
+//! Names of plays, line numbers and cues come in; lines, or waits that end with a cue, go out. What a revision
+//! says it changed is told to whoever listens, and nothing else. Only the purses below `stage/` are files: two
+//! of them are always written together.
 
 /// The plays, and the URIs of plays and scenes.
 pub mod model;
@@ -11,6 +12,9 @@ pub mod arguments;
 
 /// The verbs.
 pub mod ops;
+
+/// Purses, two at a time.
+pub mod purses;
 
 /// Who waits for which cue.
 pub mod stage;

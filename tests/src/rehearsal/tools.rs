@@ -3,8 +3,9 @@
 use trellis_protocol::Failure;
 use trellisd::tools::{Answer, Arguments, Effect, Session, Tool};
 
-use super::arguments::{CueArgs, DeclaimArgs, NoArgs, ReciteArgs, ReviseArgs, StumbleArgs, WaitArgs};
+use super::arguments::{CueArgs, DeclaimArgs, NoArgs, PursesArgs, ReciteArgs, ReviseArgs, StumbleArgs, WaitArgs};
 use super::ops;
+use super::purses;
 use super::stage::{STAGE, Wait};
 
 /// All tools, in the order in which they are listed.
@@ -66,6 +67,20 @@ pub fn table() -> Vec<Tool> {
             "Use this to get an answer of any size.",
             nothing::<DeclaimArgs>,
             |(), args: &DeclaimArgs, _| Ok(ops::declaim(args)),
+        ),
+        Tool::write(
+            ("purse_pair", "Make two purses"),
+            "Use this to make two full purses below `stage/`, both or none.",
+            Effect::Writes { destructive: false, idempotent: false },
+            |args: &PursesArgs, _: &Session| Ok(purses::both(args)),
+            |seen, args: &PursesArgs, _| Ok(purses::pair(seen, args)?),
+        ),
+        Tool::write(
+            ("purse_pay", "Pay a coin"),
+            "Use this to move a coin from one purse to another and to write a word into both books, both or none.",
+            Effect::Writes { destructive: true, idempotent: false },
+            |args: &PursesArgs, _: &Session| Ok(purses::both(args)),
+            |seen, args: &PursesArgs, _| Ok(purses::pay(seen, args)?),
         ),
         Tool::read(("bow", "Bow"), "Use this to say nothing at all.", nothing::<NoArgs>, |(), _: &NoArgs, _| {
             Ok(Answer::text("(bows)"))

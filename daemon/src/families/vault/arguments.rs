@@ -11,7 +11,6 @@ use super::error::VaultError;
 use super::model::CONTENT_LIMIT;
 use super::reserved::{self, Deed};
 use crate::disk::RelativePath;
-use crate::text::names;
 use crate::tools::Arguments;
 
 type Object = Map<String, Value>;
@@ -213,9 +212,6 @@ impl Arguments for CreateArgs {
         let project_root = project_root(arguments)?;
         let path = path(arguments)?;
         reserved::check(&path, Deed::Create).map_err(|why| VaultError::Reserved { path: path.clone(), why })?;
-        for name in path.parts() {
-            names::check(name).map_err(|why| VaultError::Name { path: path.clone(), why })?;
-        }
         Ok(Self { path, content, project_root })
     }
 }
@@ -329,7 +325,7 @@ fn integer(object: Option<&Object>, field: &'static str) -> Result<Option<i64>, 
 
 /// Integers that are too large for a machine word have become floating-point numbers by now; there
 /// are no fractions left at that size, so they count as the largest or the smallest we have.
-fn whole(value: &Value) -> Option<i64> {
+pub(super) fn whole(value: &Value) -> Option<i64> {
     const WORD: f64 = 9_223_372_036_854_775_808.0;
     let Value::Number(number) = value else { return None };
     match (number.as_i64(), number.as_f64()) {

@@ -3,13 +3,13 @@
 
 use serde_json::json;
 
-use super::arguments::{CreateArgs, ReplaceArgs};
+use super::arguments::{CreateArgs, ReplaceArgs, whole};
 use super::error::{Sought, VaultError};
 use super::model::FILE_LIMIT;
 use super::ops::hash_of;
 use crate::families::edit::Edit;
 use crate::families::need::{Entry, FileSeen, Links, Place, Unseen};
-use crate::text::names::folded;
+use crate::text::names::{self, folded};
 use crate::tools::Answer;
 
 /// What `vault_create` looks at: whether anything is there, and who lives on the way.
@@ -26,17 +26,19 @@ pub fn create((there, levels): Ground, args: &CreateArgs, place: Place) -> Resul
         Err(why) => return Err(VaultError::Unseen { path: Some(path()), sought: Sought::File, why }),
     }
     for (part, level) in args.path.parts().zip(levels) {
-        match level {
-            Ok(entries) => {
-                let alike = |entry: &&Entry| entry.name != part && folded(&entry.name) == folded(part);
-                let exact = entries.iter().any(|entry| entry.name == part);
-                if let Some(other) = entries.iter().find(alike).filter(|_| !exact) {
-                    return Err(VaultError::Collides { path: path(), other: other.name.clone() });
-                }
-            }
+        // What is not there yet holds nothing.
+        let entries = match level {
             Err(Unseen::IsFile | Unseen::Special) => return Err(VaultError::FileInTheWay { path: path() }),
-            // What is not there yet collides with nothing.
-            Err(_) => break,
+            seen => seen.unwrap_or_default(),
+        };
+        // Directories that are there keep whatever name they have.
+        if entries.iter().any(|entry| entry.name == part) {
+            continue;
+        }
+        names::check(part).map_err(|why| VaultError::Name { path: path(), why })?;
+        let fold = folded(part);
+        if let Some(other) = entries.into_iter().find(|entry| folded(&entry.name) == fold) {
+            return Err(VaultError::Collides { path: path(), other: other.name });
         }
     }
     let answer = json!({ "written_path": args.path.as_str(), "written_bytes": args.content.len() });
@@ -57,7 +59,7 @@ pub fn replace(seen: Result<FileSeen, Unseen>, args: &ReplaceArgs, place: Place)
         str::from_utf8(&seen.bytes).map_err(|error| VaultError::NotText { path: path(), at: error.valid_up_to() })?;
     let most = match &args.max_replacements {
         None => 1,
-        Some(given) => given.as_u64().ok_or_else(|| {
+        Some(given) => whole(given).and_then(|most| u64::try_from(most).ok()).ok_or_else(|| {
             VaultError::parameter("max_replacements", "an integer of at least 0", given.clone()).about(&args.path)
         })?,
     };

@@ -87,7 +87,6 @@ fn r7_a_service_takes_over_from_a_daemon_started_on_demand() {
 
 /// The manager listens where the daemon did: nobody can reach the old one there any more, not even to say so.
 #[test]
-#[ignore = "a daemon notices that its socket was replaced only when somebody reaches it"]
 fn r7_a_service_takes_over_at_the_same_place() {
     let home = Home::new();
     let mut client = home.host(&[]);

@@ -48,3 +48,27 @@ mod slow;
 
 /// Nobody wants anything.
 mod idle;
+
+/// The daemon's writing without its sockets.
+mod writes_desk;
+
+/// A write that ends at every place where a machine can end it.
+mod writes_nth_call;
+
+/// A watched vault, compared with the disk.
+mod watch_eyes;
+
+/// Tens of thousands of files come, change, move and go.
+mod watch_storms;
+
+/// Roots come and go.
+mod watch_roots;
+
+/// Odd names and odd trees.
+mod watch_names;
+
+/// Hosts that write and book what was acknowledged.
+mod writes_load;
+
+/// A daemon that ends while hosts write.
+mod writes_crash;

@@ -18,8 +18,12 @@ use crate::socket::listen::Lock;
 
 /// How long a daemon may take to start or to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// A daemon that is well answers within this.
+const SOON: Duration = Duration::from_millis(500);
 /// Between two questions whether the daemon has caught up, or is gone.
 const PAUSE: Duration = Duration::from_millis(20);
+/// After so many pauses a daemon that has not made room is asked again.
+const ASK_AGAIN: usize = 50;
 
 /// Starts a daemon if there is none, waits until it has caught up, and says how to connect a host.
 pub fn up() -> Result<(), Failure> {
@@ -29,7 +33,7 @@ pub fn up() -> Result<(), Failure> {
         Err(failure) if failure.code == NOT_RUNNING => start(&places, &around)?,
         Err(failure) => return Err(failure),
     };
-    let mut line = greet(stream)?;
+    let mut line = greet(stream, PATIENCE)?;
     let status = caught_up(&mut line)?;
     anstream::print!("{}", present::text::status(&status));
     anstream::println!("\nConnect an AI host with this command:\n\n  {}\n", host_command());
@@ -47,12 +51,11 @@ pub fn stop() -> Result<(), Failure> {
         }
         Err(failure) => return Err(failure),
     };
-    let mut line = greet(stream)?;
+    let mut line = greet(stream, PATIENCE)?;
     let Report::Leaving { pid } = ask(&mut line, Order::Stop)? else { return Err(unexpected()) };
     let until = Instant::now() + PATIENCE;
-    // A daemon holds its lock until its very end.
     while Instant::now() < until {
-        if Lock::take(&places.daemon_lock())?.is_some() {
+        if is_gone(pid) {
             anstream::println!("trellisd (pid {pid}) has left");
             return Ok(());
         }
@@ -66,22 +69,35 @@ pub fn stop() -> Result<(), Failure> {
         .with_hint("a disk may be hanging; look into the log"))
 }
 
-/// Asks a running daemon to make room and takes its lock; none if it does not.
+/// Asks a running daemon to make room and takes its lock; none if it does not. A host may start another one
+/// in between, so it is asked again.
 pub fn hand_over(places: &Places, around: &Surroundings) -> Result<Option<Lock>, Failure> {
-    let asked = reach(places, around).and_then(greet).and_then(|mut line| ask(&mut line, Order::HandOver));
     let until = Instant::now() + PATIENCE;
-    while asked.is_ok() && Instant::now() < until {
-        if let Some(lock) = Lock::take(&places.daemon_lock())? {
-            return Ok(Some(lock));
+    while Instant::now() < until {
+        // Under socket activation the public path may be our own, where nobody answers yet: the daemon that
+        // was there has noticed that, and leaves by itself.
+        if let Ok(mut line) = reach(places, around).and_then(|stream| greet(stream, SOON)) {
+            let _ = ask(&mut line, Order::HandOver);
         }
-        std::thread::sleep(PAUSE);
+        for _ in 0..ASK_AGAIN {
+            if let Some(lock) = Lock::take(&places.daemon_lock())? {
+                return Ok(Some(lock));
+            }
+            std::thread::sleep(PAUSE);
+        }
     }
-    Lock::take(&places.daemon_lock())
+    Ok(None)
+}
+
+/// Whether a process has ended. Nothing is done to it: its number is only asked for.
+fn is_gone(pid: u32) -> bool {
+    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+    pid.is_none_or(|pid| rustix::process::test_kill_process(pid).is_err())
 }
 
 /// The pid of the daemon that answers.
 fn running(places: &Places, around: &Surroundings) -> Option<u32> {
-    let mut line = greet(reach(places, around).ok()?).ok()?;
+    let mut line = greet(reach(places, around).ok()?, SOON).ok()?;
     match ask(&mut line, Order::Status) {
         Ok(Report::Status(status)) => Some(status.pid),
         _ => None,
@@ -91,7 +107,7 @@ fn running(places: &Places, around: &Surroundings) -> Option<u32> {
 /// Shows how the daemon is.
 pub fn status(json: bool, settings: bool) -> Result<(), Failure> {
     let (around, places) = here();
-    let mut line = greet(reach(&places, &around)?)?;
+    let mut line = greet(reach(&places, &around)?, PATIENCE)?;
     let Report::Status(status) = ask(&mut line, Order::Status)? else { return Err(unexpected()) };
     let text = match (json, settings) {
         (true, _) => serde_json::to_string_pretty(&status).map(|text| text + "\n").unwrap_or_default(),
@@ -159,7 +175,7 @@ fn is_program(path: &Path) -> bool {
     rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
 }
 
-fn greet(stream: Stream) -> Result<Stream, Failure> {
+fn greet(stream: Stream, patience: Duration) -> Result<Stream, Failure> {
     let hello = Hello {
         build: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
@@ -172,7 +188,7 @@ fn greet(stream: Stream) -> Result<Stream, Failure> {
         resume: None,
     };
     let mut number = version::CURRENT;
-    let answered = connect::greet(&stream, number, &hello, PATIENCE).map_err(|error| silent(&error))?;
+    let answered = connect::greet(&stream, number, &hello, patience).map_err(|error| silent(&error))?;
     number = number.min(answered.number);
     match answered.reply {
         Some(Reply::Welcome(_)) => Ok(stream),

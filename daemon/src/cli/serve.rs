@@ -17,7 +17,6 @@ use crate::clock;
 use crate::config::Settings;
 use crate::disk::calls::{Calls, System};
 use crate::disk::scribe::Scribe;
-use crate::disk::temp::DaemonId;
 use crate::disk::{keeper, own, recover};
 use crate::engine::event::Why;
 use crate::engine::{Answers, Engine, Event, Life, StartedBy};
@@ -31,11 +30,6 @@ const SERVING_THREADS: usize = 2;
 const WAITING_THREADS: usize = 32;
 /// How long calls that nobody waits for any more may go on when we leave.
 const LAST_CALLS: Duration = Duration::from_millis(400);
-
-/// How long the journal remembers.
-const JOURNAL_DAYS: u64 = 30;
-/// How much it remembers.
-const JOURNAL_BYTES: u64 = 256 << 20;
 
 /// Is the daemon until it is time to leave.
 pub fn run(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
@@ -140,13 +134,8 @@ fn take_up_the_pen(places: &Places, engine: &Arc<OnceLock<Weak<Engine>>>) -> Res
     };
     let told: Arc<keeper::Told> = Arc::new(told);
     let calls: Arc<dyn Calls> = Arc::new(System);
-    let recovered =
-        Scribe::new(&directory, DaemonId::new(), Arc::clone(&calls), Arc::clone(&told)).and_then(|scribe| {
-            let now = clock::system_time();
-            let answers = recover::recover(&scribe, calls.as_ref(), told.as_ref(), now)?;
-            scribe.journal().prune(now, JOURNAL_DAYS, JOURNAL_BYTES)?;
-            Ok((scribe, Answers::of(answers)))
-        });
+    let recovered = recover::take_up(&directory, &calls, &told, clock::system_time());
+    let recovered = recovered.map(|(scribe, recovered)| (scribe, Answers::of(recovered)));
     recovered.map_err(|error| {
         let message = format!("the journal in `{}` cannot be used: {error}", directory.display());
         Failure::new("unavailable", Kind::Unavailable, message)

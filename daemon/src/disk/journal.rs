@@ -24,6 +24,10 @@ use crate::clock;
 const FORMAT: &[u8; 8] = b"TRLSJ\0\0\x01";
 /// Lanes are written full of zeros once, so that an entry's flush has no size to update.
 const LANE: usize = 256 << 10;
+/// So much of a lane stays free for an entry that makes another one void: that must not fail for lack of room.
+const ROOM_FOR_A_VOID: usize = 512;
+/// More lanes are not held open.
+const MOST_FREE: usize = 64;
 /// Bytes in front of an entry: its length and the beginning of its digest.
 const HEAD: usize = 12;
 /// No entry is longer: an answer has a limit, too.
@@ -95,6 +99,13 @@ pub struct Journal {
     run: String,
 }
 
+/// An entry and the place that it will have.
+#[derive(Debug)]
+pub struct Room {
+    lane: Lane,
+    record: Vec<u8>,
+}
+
 /// A file that one writer at a time adds to.
 #[derive(Debug)]
 struct Lane {
@@ -117,18 +128,31 @@ impl Journal {
 
     /// Adds an entry; it is on the disk when this returns.
     pub fn append(&self, entry: &Entry) -> io::Result<()> {
+        self.add(self.make_room(entry)?)
+    }
+
+    /// Makes sure of a place for an entry, and for another one that makes it void. Nothing is in the journal yet.
+    pub fn make_room(&self, entry: &Entry) -> io::Result<Room> {
         let record = record(entry)?;
-        let free = self.free.lock().pop();
-        let mut lane = match free {
-            Some(lane) => lane,
-            None => self.new_lane()?,
-        };
+        let void = if entry.voids.is_none() { ROOM_FOR_A_VOID } else { 0 };
+        let has_room = |lane: &Lane| lane.end + (record.len() + void) as u64 <= LANE as u64;
+        let mut free = self.free.lock();
+        let found = free.iter().position(has_room).map(|place| free.swap_remove(place));
+        drop(free);
+        let lane = found.map_or_else(|| self.new_lane(), Ok)?;
+        Ok(Room { lane, record })
+    }
+
+    /// The second half of [`Self::append`]. If it fails, the entry may be in the journal nevertheless.
+    pub fn add(&self, Room { mut lane, record }: Room) -> io::Result<()> {
         // A lane whose write or flush failed is not used again: nobody knows what it holds.
         self.calls.write_at(&lane.file, &record, lane.end)?;
         self.calls.flush_data(&lane.file)?;
         lane.end += record.len() as u64;
-        if lane.end < LANE as u64 {
-            self.free.lock().push(lane);
+        let mut free = self.free.lock();
+        free.push(lane);
+        if free.len() > MOST_FREE {
+            free.remove(0);
         }
         Ok(())
     }
@@ -140,9 +164,12 @@ impl Journal {
         let file = self.calls.create(directory.as_fd(), name.as_ref())?;
         let mut zeros = vec![0; LANE];
         zeros[..FORMAT.len()].copy_from_slice(FORMAT);
-        self.calls.write_at(&file, &zeros, 0)?;
-        self.calls.flush(&file)?;
-        self.calls.flush_directory(directory.as_fd())?;
+        let filled = self.calls.write_at(&file, &zeros, 0).and_then(|()| self.calls.flush(&file));
+        if let Err(error) = filled.and_then(|()| self.calls.flush_directory(directory.as_fd())) {
+            // Half a lane only takes room, where there is little of it.
+            let _ = self.calls.remove(directory.as_fd(), name.as_ref());
+            return Err(error);
+        }
         Ok(Lane { file, end: FORMAT.len() as u64 })
     }
 

@@ -10,15 +10,16 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use super::alone::Alone;
 use super::calls::{self, Calls, is_unsupported};
 use super::journal::{Entry, EntryFile};
 use super::keeper::{Told, settle};
 use super::scribe::Scribe;
-use super::temp::TempName;
+use super::temp::{DaemonId, TempName};
 use super::write::{Displaced, Unwritten, Whose, digest_of};
 use super::{Digest, RelativePath, Root};
 use crate::clock;
@@ -33,6 +34,11 @@ const ANSWERS_LAST: Duration = Duration::from_secs(24 * 60 * 60);
 /// A write that could not be brought to an end is not tried for ever.
 const TRIED_FOR: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
+/// How long the journal remembers.
+const JOURNAL_DAYS: u64 = 30;
+/// How much it remembers.
+const JOURNAL_BYTES: u64 = 256 << 20;
+
 /// What became of the writes of earlier daemons, for those who ask again. Oldest first.
 #[derive(Debug, Default)]
 pub struct Recovered {
@@ -42,8 +48,21 @@ pub struct Recovered {
     pub unknown: Vec<Entry>,
 }
 
+/// Opens the journal in a directory and brings to an end what earlier daemons had begun.
+pub fn take_up(
+    directory: &Path,
+    calls: &Arc<dyn Calls>,
+    told: &Arc<Told>,
+    now: SystemTime,
+) -> io::Result<(Scribe, Recovered)> {
+    let scribe = Scribe::new(directory, DaemonId::new(), Arc::clone(calls), Arc::clone(told))?;
+    let recovered = recover(&scribe, calls.as_ref(), told.as_ref(), now)?;
+    scribe.journal().prune(now, JOURNAL_DAYS, JOURNAL_BYTES)?;
+    Ok((scribe, recovered))
+}
+
 /// Goes through the journal of earlier daemons.
-pub fn recover(scribe: &Scribe, calls: &dyn Calls, told: &Told, now: std::time::SystemTime) -> io::Result<Recovered> {
+fn recover(scribe: &Scribe, calls: &dyn Calls, told: &Told, now: SystemTime) -> io::Result<Recovered> {
     let journal = scribe.journal();
     let since = now.checked_sub(ANSWERS_LAST).unwrap_or(std::time::UNIX_EPOCH);
     let settled = journal.settled(since)?;
@@ -371,8 +390,7 @@ fn is_litter(root: &Root, path: &RelativePath, temp: &TempName, scribe: &Scribe)
     // Since its last rename: a displaced text is as old as it was under its own name.
     let now = i128::from(clock::milliseconds()) * 1_000_000;
     let since = now - FOREIGN_AGE.as_nanos() as i128;
-    let is_old =
-        || root.open_file(path, Links::Never).is_ok_and(|file| file.identity().changed_ns < since);
+    let is_old = || root.open_file(path, Links::Never).is_ok_and(|file| file.identity().changed_ns < since);
     scribe.is_of_earlier_daemon(temp) || is_old()
 }
 

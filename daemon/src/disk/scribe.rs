@@ -136,7 +136,8 @@ impl Scribe {
             all.0.push(Prepared::new(&self.calls, &wanted.target, wanted.old, &wanted.new, temp, umask)?);
         }
         are_expected(&all.0)?;
-        let written = self.journal.append(&entry(files, &all.0, remembered)).map_err(Unwritten::from);
+        let room = self.journal.make_room(&entry(files, &all.0, remembered))?;
+        let written = self.journal.add(room).map_err(Unwritten::from);
         match written.and_then(|()| put_in_place(files, &mut all.0)) {
             Ok(displaced) => {
                 files.iter().for_each(|wanted| self.recognise(wanted));

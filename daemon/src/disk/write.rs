@@ -133,8 +133,7 @@ impl Prepared {
         let (_, name) = target.path.way_and_name();
         let way = Way::to(calls.as_ref(), target, old, umask)?;
         let (calls, digest) = (Arc::clone(calls), Digest::of(new));
-        let prepared =
-            Self { calls, way, name: name.into(), temp, kept: None, old, new: digest, stage: Stage::Beside };
+        let prepared = Self { calls, way, name: name.into(), temp, kept: None, old, new: digest, stage: Stage::Beside };
         prepared.fill(new, umask)?;
         Ok(prepared)
     }
@@ -221,10 +220,9 @@ impl Prepared {
         let kept = self.temp.twin();
         self.calls.link(self.way.parent.as_fd(), &self.name, kept.as_os_str())?;
         let replaced = match digest_of(&self.way.parent, kept.as_os_str()) {
-            Ok(Some(digest)) if digest == expected => self
-                .calls
-                .rename(self.way.parent.as_fd(), self.temp.as_os_str(), &self.name)
-                .map_err(Unwritten::from),
+            Ok(Some(digest)) if digest == expected => {
+                self.calls.rename(self.way.parent.as_fd(), self.temp.as_os_str(), &self.name).map_err(Unwritten::from)
+            }
             Ok(_) => Err(Unwritten::Moved),
             Err(error) => Err(error),
         };

@@ -76,8 +76,7 @@ impl Answers {
 /// What is answered when neither the files nor the journal can tell.
 pub fn outcome_unknown() -> Failure {
     let message = "the write was cut off, and it cannot be told whether it has happened";
-    Failure::new("outcome_unknown", Kind::Unavailable, message)
-        .with_hint("read the file before you write again")
+    Failure::new("outcome_unknown", Kind::Unavailable, message).with_hint("read the file before you write again")
 }
 
 /// An answer as the journal keeps it.

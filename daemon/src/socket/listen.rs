@@ -112,6 +112,12 @@ impl Listener {
         self.lock.is_still_ours() && self.bound.as_ref().is_none_or(Bound::is_still_ours)
     }
 
+    /// Where socket and lock lie.
+    pub fn directories(&self) -> impl Iterator<Item = &Path> {
+        let socket = self.bound.as_ref().and_then(|_| self.path.parent());
+        socket.into_iter().chain(self.lock.path.parent())
+    }
+
     /// Removes what we put into the file system, as far as it is still ours.
     pub fn withdraw(&self) {
         if let Some(bound) = self.bound.as_ref().filter(|bound| bound.is_still_ours()) {

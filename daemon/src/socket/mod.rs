@@ -3,6 +3,9 @@
 /// Bind, or take over what the service manager bound.
 pub mod listen;
 
+/// When somebody replaces our socket or lock.
+pub mod displaced;
+
 /// Only this user.
 pub mod peer;
 
@@ -21,6 +24,7 @@ use tokio_util::task::TaskTracker;
 use crate::engine::event::Why;
 use crate::engine::{Engine, Event};
 
+use displaced::Displaced;
 pub use listen::Listener;
 
 /// How long finishing may take in all when we leave: the sessions' own time, and a little.
@@ -31,10 +35,18 @@ const BREATHER: Duration = Duration::from_millis(50);
 /// Accepts until the daemon leaves, then waits for the sessions to finish.
 pub async fn serve(engine: Arc<Engine>, listener: &Listener) {
     let sessions = TaskTracker::new();
+    let displaced = Displaced::watch(listener.directories());
     loop {
         let accepted = tokio::select! {
             accepted = listener.socket.accept() => accepted,
             () = engine.leaving.cancelled() => break,
+            () = displaced.stirred() => {
+                if !listener.is_still_ours() {
+                    engine.post(Event::Leave(Why::Displaced));
+                    engine.leaving.cancelled().await;
+                }
+                continue;
+            }
         };
         match accepted {
             Ok(stream) => {

@@ -222,7 +222,7 @@ impl Tree {
 
 fn number(path: &Path, identity: &Identity) -> u64 {
     let mut hasher = DefaultHasher::new();
-    (path, identity.inode, identity.size, identity.modified_ns).hash(&mut hasher);
+    (path, identity.inode, identity.size, identity.modified_ns, identity.changed_ns).hash(&mut hasher);
     hasher.finish()
 }
 

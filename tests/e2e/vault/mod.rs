@@ -203,6 +203,8 @@ impl Vault {
 /// No story leaves a temp file behind.
 impl Drop for Vault {
     fn drop(&mut self) {
+        // Before its account is gone: a host that lives longer would want another daemon.
+        self.client.close();
         if !std::thread::panicking() {
             tidy(&self.path(""));
         }

@@ -1,0 +1,144 @@
+//! A watched vault, and the question that every test of watching asks: is what the daemon knows what a fresh
+//! scan of the disk would say?
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use trellis_protocol::control::{Order, Report, RootStatus, Status};
+use trellis_protocol::envelope::Caller;
+use trellis_protocol::{Envelope, version};
+use trellis_tests::harness::{Client, Home, until};
+use trellisd::watch::Tree;
+
+use super::raw::Raw;
+
+/// A home with a session whose vault is watched.
+pub(crate) struct Watched {
+    pub(crate) home: Home,
+    pub(crate) client: Client,
+    /// The vault.
+    pub(crate) root: PathBuf,
+    line: Raw,
+}
+
+impl Watched {
+    /// A session in a home; the vault is there.
+    pub(crate) fn new() -> Self {
+        let home = Home::new();
+        fs::create_dir_all(home.project().join("vault")).expect("a vault");
+        Self::at(home, None)
+    }
+
+    /// A session in this home, with its vault at the path or where it is by default.
+    pub(crate) fn at(home: Home, root: Option<PathBuf>) -> Self {
+        let home = match &root {
+            Some(root) => home.with("VAULT_ROOT", root),
+            None => home,
+        };
+        let client = home.host(&[]);
+        let line = control(&home);
+        let own = |path: PathBuf| fs::canonicalize(&path).unwrap_or(path);
+        let root = root.unwrap_or_else(|| own(home.project()).join("vault"));
+        let mut watched = Self { home, client, root, line };
+        until("the vault is watched", || watched.known());
+        watched
+    }
+
+    /// How the daemon is.
+    pub(crate) fn status(&mut self) -> Status {
+        status(&mut self.line)
+    }
+
+    /// What the daemon knows of the vault, once it does.
+    pub(crate) fn known(&mut self) -> Option<RootStatus> {
+        let root = self.root.clone();
+        self.other(&root)
+    }
+
+    /// What the daemon knows of another root.
+    pub(crate) fn other(&mut self, root: &Path) -> Option<RootStatus> {
+        let name = root.display().to_string();
+        self.status().roots.into_iter().find(|root| root.path == name)
+    }
+
+    /// Waits until the daemon knows what is on the disk now, and returns how long that took.
+    #[track_caller]
+    pub(crate) fn settled(&mut self) -> Duration {
+        let root = self.root.clone();
+        self.settled_at(&root)
+    }
+
+    /// The same, for another root.
+    #[track_caller]
+    pub(crate) fn settled_at(&mut self, root: &Path) -> Duration {
+        let began = Instant::now();
+        let disk = scan(root);
+        let expected = (disk.files() as u64, format!("{:016x}", disk.fingerprint()));
+        let mut last = None;
+        let end = Instant::now() + PATIENCE;
+        loop {
+            let known = self.other(root);
+            if known.as_ref().is_some_and(|known| (known.files, known.fingerprint.clone()) == expected) {
+                return began.elapsed();
+            }
+            if let Some(known) = known {
+                last = Some(known);
+            }
+            assert!(Instant::now() < end, "the disk has {} files, but the daemon knows {last:?}", expected.0);
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
+    /// Changes something in every directory and waits until all of it is seen: none is overlooked.
+    #[track_caller]
+    pub(crate) fn every_directory_is_seen(&mut self) {
+        let disk = scan(&self.root);
+        for directory in disk.directories() {
+            fs::write(self.root.join(directory).join("probe.md"), "seen?").expect("a file");
+        }
+        self.settled();
+        for directory in disk.directories() {
+            fs::remove_file(self.root.join(directory).join("probe.md")).expect("a removal");
+        }
+        self.settled();
+    }
+
+    /// Writes a file in the vault, and the directories above it.
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.root.join(path);
+        fs::create_dir_all(path.parent().expect("a directory")).expect("directories");
+        fs::write(path, text).expect("a file");
+    }
+
+    /// Renames something in the vault.
+    pub(crate) fn rename(&self, from: &str, to: &str) {
+        fs::rename(self.root.join(from), self.root.join(to)).expect("a rename");
+    }
+}
+
+/// Storms take their time on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(40);
+
+/// Looks at a tree as the daemon does, but all at once.
+pub(crate) fn scan(root: &Path) -> Tree {
+    let mut tree = Tree::default();
+    tree.rescan(root, &mut |_| {});
+    tree
+}
+
+/// A connection for orders.
+pub(crate) fn control(home: &Home) -> Raw {
+    let mut line = until("a daemon listens", || home.places().socket.exists().then(|| Raw::connect(home)));
+    line.greet(version::CURRENT, Caller::CommandLine);
+    line
+}
+
+/// How the daemon is.
+pub(crate) fn status(line: &mut Raw) -> Status {
+    line.send(&Envelope::Order(Order::Status));
+    match line.next() {
+        Some(Envelope::Report(Report::Status(status))) => *status,
+        other => panic!("no status: {other:?}"),
+    }
+}

@@ -1,0 +1,165 @@
+//! Storms: tens of thousands of files come, change, move and go, and what is known stays what is on the disk.
+
+use std::fs;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use super::process::{Signal, signal};
+use super::turns::heavy;
+use super::watch_eyes::{Watched, scan};
+
+const OUTER: usize = 20;
+const INNER: usize = 10;
+const FILES: usize = 100;
+
+/// What a scan of 20,000 files in which nothing changed may take; a release build needs a fraction of it.
+const QUICK_SCAN: Duration = Duration::from_secs(2);
+
+/// The directories of the storm, each with its hundred files.
+fn directories() -> impl Iterator<Item = String> {
+    (0..OUTER).flat_map(|outer| (0..INNER).map(move |inner| format!("d{outer}/e{inner}")))
+}
+
+fn create(watched: &Watched) {
+    for directory in directories() {
+        let directory = watched.root.join(directory);
+        fs::create_dir_all(&directory).expect("a directory");
+        for file in 0..FILES {
+            fs::write(directory.join(format!("f{file}.md")), "one\n").expect("a file");
+        }
+    }
+}
+
+fn say(step: &str, took: Duration) {
+    println!("{step}: equal after {} ms", took.as_millis());
+}
+
+#[test]
+fn r11_twenty_thousand_files_come_change_move_and_go() {
+    let _turn = heavy();
+    let mut watched = Watched::new();
+    let began = Instant::now();
+    create(&watched);
+    println!("creating took {} ms", began.elapsed().as_millis());
+    say("20,000 created", watched.settled());
+    assert_eq!(watched.known().expect("watched").files, 20_000);
+
+    for directory in directories() {
+        for file in 0..FILES {
+            fs::write(watched.root.join(&directory).join(format!("f{file}.md")), "another text\n").expect("a file");
+        }
+    }
+    say("20,000 edited", watched.settled());
+
+    for (number, directory) in directories().enumerate() {
+        // Names that come before and after the old ones.
+        let new = if number % 2 == 0 { "a" } else { "z" };
+        for file in 0..FILES {
+            watched.rename(&format!("{directory}/f{file}.md"), &format!("{directory}/{new}{file}.md"));
+        }
+    }
+    say("20,000 renamed", watched.settled());
+
+    for outer in 0..OUTER {
+        for inner in 0..INNER / 2 {
+            watched.rename(&format!("d{outer}/e{inner}"), &format!("d{outer}/a{inner}"));
+        }
+        let new = if outer % 2 == 0 { "a" } else { "z" };
+        watched.rename(&format!("d{outer}"), &format!("{new}{outer}"));
+    }
+    say("120 directories renamed", watched.settled());
+    watched.every_directory_is_seen();
+
+    fs::remove_dir_all(watched.root.join("a0")).expect("a removal");
+    say("1,000 removed", watched.settled());
+    let outside = watched.home.path().join("outside");
+    fs::rename(watched.root.join("a2"), &outside).expect("a rename");
+    say("1,000 moved out", watched.settled());
+    fs::rename(&outside, watched.root.join("z1/moved in")).expect("a rename");
+    say("1,000 moved in", watched.settled());
+    watched.every_directory_is_seen();
+
+    for entry in fs::read_dir(&watched.root).expect("a listing") {
+        fs::remove_dir_all(entry.expect("an entry").path()).expect("a removal");
+    }
+    say("everything removed", watched.settled());
+    let known = watched.known().expect("watched");
+    assert_eq!((known.files, known.watches), (0, 1), "{known:?}");
+}
+
+/// The system drops events when nobody takes them: then everything is looked at again.
+#[test]
+fn r11_lost_events_lead_to_a_full_look() {
+    let _turn = heavy();
+    let mut watched = Watched::new();
+    create(&watched);
+    watched.settled();
+    let before = watched.known().expect("watched").rescans;
+    let pid = watched.home.daemon_pid().expect("a daemon");
+
+    signal(pid, Signal::STOP);
+    for directory in directories() {
+        for file in 0..FILES {
+            let name = format!("{directory}/f{file}.md");
+            match file % 3 {
+                0 => watched.write(&name, "changed while nobody looked"),
+                1 => watched.rename(&name, &format!("{directory}/z{file}.md")),
+                _ => fs::remove_file(watched.root.join(name)).expect("a removal"),
+            }
+        }
+    }
+    // What happens to these two is among the events that are lost.
+    watched.rename("d7", "a7");
+    watched.rename("d8/e1", "d9/moved");
+    fs::rename(watched.root.join("d3"), watched.home.path().join("outside")).expect("a rename");
+    signal(pid, Signal::CONT);
+
+    say("after lost events", watched.settled());
+    let known = watched.known().expect("watched");
+    assert!(known.rescans > before, "events were lost: {known:?}");
+    assert!(known.rescan_reason.contains("lost"), "{known:?}");
+    println!("a full look at {} files took {} ms", known.files, known.scan_milliseconds);
+    assert!(Duration::from_millis(known.scan_milliseconds) < QUICK_SCAN, "{known:?}");
+    watched.every_directory_is_seen();
+    assert_eq!(watched.known().expect("watched").watches as usize, scan(&watched.root).directories().count());
+}
+
+/// Directories move while files are written into them: nothing is overlooked, whoever was first.
+#[test]
+fn r11_directories_move_while_they_are_looked_at() {
+    let mut watched = Watched::new();
+    for round in 0..30 {
+        watched.write(&format!("a{round}/sub/deep/one.md"), "one");
+        fs::create_dir(watched.root.join(format!("p{round}"))).expect("a directory");
+        watched.rename(&format!("a{round}"), &format!("p{round}/z"));
+        watched.write(&format!("p{round}/z/sub/two.md"), "two");
+        watched.rename(&format!("p{round}"), &format!("b{round}"));
+        watched.write(&format!("b{round}/z/sub/deep/three.md"), "three");
+        fs::create_dir(watched.root.join(format!("a{round}"))).expect("a directory");
+        watched.write(&format!("a{round}/four.md"), "four");
+        if round % 5 == 0 {
+            watched.settled();
+        }
+    }
+    watched.settled();
+    watched.every_directory_is_seen();
+}
+
+/// Two directories change places, which leaves both names there.
+#[test]
+fn r11_two_directories_change_places() {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    let mut watched = Watched::new();
+    watched.write("a/sub/a.md", "a");
+    watched.write("z/sub/z.md", "z");
+    watched.settled();
+    let at = |name: &str| -> PathBuf { watched.root.join(name) };
+    renameat_with(CWD, at("a"), CWD, at("z"), RenameFlags::EXCHANGE).expect("an exchange");
+    watched.settled();
+    watched.every_directory_is_seen();
+    watched.rename("a", "b");
+    watched.rename("z", "a");
+    watched.rename("b", "z");
+    watched.settled();
+    watched.every_directory_is_seen();
+}

@@ -1,0 +1,53 @@
+//! A daemon that dies, or is told to leave, while hosts write: every acknowledged write is on the disk, none
+//! twice, no file is torn, nothing is left lying, and every request has one answer.
+
+use std::time::Instant;
+
+use trellis_tests::harness::{Home, until};
+
+use super::process::{Signal, signal, until_gone};
+use super::turns::heavy;
+use super::writes_load::{Chance, Work, Writers, litter, prepare};
+
+const HOSTS: usize = 6;
+const KILLS: usize = 40;
+const FAREWELLS: usize = 20;
+
+/// Ends daemons at random moments while hosts write.
+fn end_daemons(work: Work, how: Signal, times: usize) {
+    let _turn = heavy();
+    let home = Home::rehearsing();
+    prepare(&home, HOSTS);
+    let mut chance = Chance::new();
+    let writers = Writers::start(&home, (0..HOSTS).map(|_| home.host(&[])).collect(), work);
+    let began = Instant::now();
+    writers.go_on();
+    for _ in 0..times {
+        chance.pause(100, 350);
+        let pid = until("a daemon", || home.daemons().first().copied());
+        signal(pid, how);
+        until_gone(pid);
+    }
+    writers.go_on();
+    let outcome = writers.finish();
+    let time = began.elapsed();
+    println!("{work:?}: {times} × {how:?}, {} writes acknowledged in {time:.1?}", outcome.acknowledged);
+    assert!(outcome.refusals.is_empty(), "{:?}", outcome.refusals);
+    until("nothing is left lying", || litter(&home.project()).is_empty().then_some(()));
+    assert_eq!(home.daemons().len(), 1);
+}
+
+#[test]
+fn r1_killed_daemons_lose_no_write_and_make_none_twice() {
+    end_daemons(Work::Vault, Signal::KILL, KILLS);
+}
+
+#[test]
+fn r1_killed_daemons_write_two_files_or_none() {
+    end_daemons(Work::Purses, Signal::KILL, KILLS);
+}
+
+#[test]
+fn r22_daemons_that_leave_lose_no_write_and_know_every_outcome() {
+    end_daemons(Work::Vault, Signal::TERM, FAREWELLS);
+}

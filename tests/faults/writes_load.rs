@@ -1,0 +1,262 @@
+//! Hosts that write without a pause and book what was acknowledged; afterwards the disk must hold exactly that.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use trellis_tests::harness::{Client, Home, until};
+
+/// Writes that each host keeps in flight.
+const IN_FLIGHT: usize = 3;
+/// The place in a file before which markers are written.
+const END: &str = "(end)";
+/// The file that all hosts write.
+const SHARED: &str = "shared.md";
+
+/// A source of chance whose seed is printed, so that a run can be repeated.
+pub(crate) struct Chance(u64);
+
+impl Chance {
+    pub(crate) fn new() -> Self {
+        let seed = std::env::var("TRELLIS_SEED").ok().and_then(|seed| seed.parse().ok());
+        let seed = seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
+        println!("TRELLIS_SEED={seed}");
+        Self(seed | 1)
+    }
+
+    pub(crate) fn below(&mut self, end: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % end
+    }
+
+    pub(crate) fn pause(&mut self, from: u64, to: u64) {
+        std::thread::sleep(Duration::from_millis(from + self.below(to - from)));
+    }
+}
+
+/// What a host does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Work {
+    /// Markers into shared and own files, and new files of any size.
+    Vault,
+    /// Coins from one purse to the other, and pairs of new purses.
+    Purses,
+}
+
+/// One write, as it was asked for.
+#[derive(Debug, Clone)]
+enum Asked {
+    Marker { path: String, marker: String },
+    Created { path: String, text: String },
+    Paid { marker: String },
+    Paired { name: String },
+}
+
+/// What one host was told.
+#[derive(Debug, Default)]
+struct Book {
+    done: Vec<Asked>,
+    refused: Vec<(Asked, Value)>,
+}
+
+/// Hosts at work.
+pub(crate) struct Writers {
+    hosts: Vec<(Arc<AtomicU64>, JoinHandle<Book>)>,
+    stop: Arc<AtomicBool>,
+    project: PathBuf,
+}
+
+/// What came of it all.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) acknowledged: usize,
+    pub(crate) refusals: Vec<Value>,
+}
+
+/// Files for the hosts to write.
+pub(crate) fn prepare(home: &Home, hosts: usize) {
+    home.write(&format!("vault/{SHARED}"), END);
+    for host in 0..hosts {
+        home.write(&format!("vault/own-{host}.md"), END);
+    }
+    home.write("stage/one", "1000000\n");
+    home.write("stage/other", "1000000\n");
+}
+
+impl Writers {
+    /// Lets hosts work in a home that was prepared.
+    pub(crate) fn start(home: &Home, clients: Vec<Client>, work: Work) -> Self {
+        let stop = Arc::new(AtomicBool::new(false));
+        let host = |(number, client)| {
+            let (count, stop) = (Arc::new(AtomicU64::new(0)), Arc::clone(&stop));
+            let counted = Arc::clone(&count);
+            (count, std::thread::spawn(move || write(client, number, work, &stop, &counted)))
+        };
+        let hosts = clients.into_iter().enumerate().map(host).collect();
+        Self { hosts, stop, project: home.project() }
+    }
+
+    /// Waits until every host has had an answer more.
+    #[track_caller]
+    pub(crate) fn go_on(&self) {
+        for (count, thread) in &self.hosts {
+            let before = count.load(Ordering::Relaxed);
+            until("every host is answered", || {
+                assert!(!thread.is_finished(), "a host has failed");
+                (count.load(Ordering::Relaxed) > before).then_some(())
+            });
+        }
+    }
+
+    /// Waits for what is due, and compares the disk with the books.
+    pub(crate) fn finish(self) -> Outcome {
+        self.stop.store(true, Ordering::Relaxed);
+        let books = self.hosts.into_iter().map(|(_, thread)| thread.join().expect("a host without complaint"));
+        let books: Vec<Book> = books.collect();
+        let mut outcome = Outcome::default();
+        for book in &books {
+            outcome.acknowledged += book.done.len();
+            outcome.refusals.extend(book.refused.iter().map(|(_, refusal)| refusal.clone()));
+        }
+        check(&books, &self.project);
+        outcome
+    }
+}
+
+fn write(mut client: Client, host: usize, work: Work, stop: &AtomicBool, count: &AtomicU64) -> Book {
+    let mut book = Book::default();
+    let mut due = BTreeMap::new();
+    let mut turn = 0;
+    loop {
+        while due.len() < IN_FLIGHT && !stop.load(Ordering::Relaxed) {
+            turn += 1;
+            let asked = next(host, turn, work);
+            due.insert(client.send("tools/call", call(&asked)), asked);
+        }
+        if due.is_empty() {
+            break;
+        }
+        let message = client.next_message();
+        let id = message["id"].as_u64().unwrap_or_else(|| panic!("not an answer: {message}"));
+        let asked = due.remove(&id).unwrap_or_else(|| panic!("answered twice, or never asked: {message}"));
+        match message["result"]["isError"] == false {
+            true => book.done.push(asked),
+            false => book.refused.push((asked, message)),
+        }
+        count.fetch_add(1, Ordering::Relaxed);
+    }
+    let ping = client.send("ping", json!({}));
+    let last = client.next_message();
+    assert_eq!(last["id"], ping, "an answer too many: {last}");
+    assert!(client.close().success());
+    book
+}
+
+fn next(host: usize, turn: usize, work: Work) -> Asked {
+    let marker = format!("<{host}.{turn}>");
+    match (work, turn % 4) {
+        (Work::Vault, 0) => {
+            let path = format!("new-{host}-{turn}.md");
+            // From some bytes to about a megabyte; every sixth is large.
+            let length = if turn % 24 == 0 { 900_000 + turn } else { turn * 37 % 3_000 };
+            Asked::Created { text: signed(&path, length), path }
+        }
+        (Work::Vault, 1) => Asked::Marker { path: format!("own-{host}.md"), marker },
+        (Work::Vault, _) => Asked::Marker { path: SHARED.to_owned(), marker },
+        (Work::Purses, 0) => Asked::Paired { name: format!("{host}-{turn}") },
+        (Work::Purses, _) => Asked::Paid { marker },
+    }
+}
+
+fn call(asked: &Asked) -> Value {
+    match asked {
+        Asked::Marker { path, marker } => {
+            let replace = format!("{marker}\n{END}");
+            json!({ "name": "vault_replace", "arguments": { "path": path, "find": END, "replace": replace } })
+        }
+        Asked::Created { path, text } => {
+            json!({ "name": "vault_create", "arguments": { "path": path, "content": text } })
+        }
+        Asked::Paid { marker } => {
+            let arguments = json!({ "one": "one", "other": "other", "word": marker });
+            json!({ "name": "rehearsal_purse_pay", "arguments": arguments })
+        }
+        Asked::Paired { name } => {
+            let arguments = json!({ "one": format!("new/{name}.a"), "other": format!("new/{name}.b"), "word": name });
+            json!({ "name": "rehearsal_purse_pair", "arguments": arguments })
+        }
+    }
+}
+
+/// A text that carries its own digest in its first line.
+fn signed(name: &str, length: usize) -> String {
+    let body = format!("{name} ").repeat(length / (name.len() + 1) + 1);
+    format!("{}\n{body}", trellisd::disk::Digest::of(body.as_bytes()))
+}
+
+/// Every acknowledged write is there, none twice; one that was refused left no trace; no file is torn.
+fn check(books: &[Book], project: &Path) {
+    let read = |path: &str| fs::read_to_string(project.join(path)).unwrap_or_default();
+    let mut texts: BTreeMap<String, String> = BTreeMap::new();
+    let mut text = |path: String| texts.entry(path.clone()).or_insert_with(|| read(&path)).clone();
+    let mut counted: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (asked, times) in books.iter().flat_map(|book| {
+        let refused = book.refused.iter().map(|(asked, _)| (asked, 0));
+        book.done.iter().map(|asked| (asked, 1)).chain(refused)
+    }) {
+        match asked {
+            Asked::Marker { path, marker } => {
+                let path = format!("vault/{path}");
+                assert_eq!(text(path.clone()).matches(marker.as_str()).count(), times, "{marker} in {path}");
+                counted.entry(path).or_default().insert(marker.clone());
+            }
+            Asked::Created { path, text: created } => {
+                let expected = if times == 1 { created.as_str() } else { "" };
+                assert!(read(&format!("vault/{path}")) == expected, "{path} is torn, missing or too much");
+            }
+            Asked::Paid { marker } => {
+                for path in ["stage/one", "stage/other"] {
+                    let found = text(path.to_owned()).matches(marker.as_str()).count();
+                    assert_eq!(found, times, "{marker} in {path}");
+                }
+            }
+            Asked::Paired { name } => {
+                let expected = if times == 1 { format!("1000000\n{name}\n") } else { String::new() };
+                for end in ["a", "b"] {
+                    assert_eq!(read(&format!("stage/new/{name}.{end}")), expected, "{name}.{end}");
+                }
+            }
+        }
+    }
+    for (path, markers) in counted {
+        let lines = text(path.clone()).lines().filter(|line| line.starts_with('<')).count();
+        assert!(lines <= markers.len(), "{path} holds what nobody has written");
+    }
+    let coins = |path: &str| read(path).lines().next().and_then(|line| line.parse::<i64>().ok());
+    assert_eq!(coins("stage/one").zip(coins("stage/other")).map(|(one, other)| one + other), Some(2_000_000));
+}
+
+/// Files below a project that only a daemon can have left there.
+pub(crate) fn litter(project: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut waiting = vec![project.to_owned()];
+    while let Some(directory) = waiting.pop() {
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            match entry.path() {
+                path if path.is_dir() => waiting.push(path),
+                path if name.ends_with(".vtmp") || name.contains(".conflict-") => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    found
+}

@@ -59,6 +59,8 @@ impl<T> Setting<T> {
 pub struct Settings {
     /// `idle_seconds`: a daemon started on demand leaves after so long without clients.
     pub idle_seconds: Setting<u64>,
+    /// `grace_seconds`: a tree that no session works with any more is watched for so long.
+    pub grace_seconds: Setting<u64>,
     /// `log_level`: error, warn, info, debug or trace.
     pub log_level: Setting<String>,
     /// `roots`: projects that are known without any session in them.
@@ -69,6 +71,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             idle_seconds: Setting::default(30 * 60),
+            grace_seconds: Setting::default(10 * 60),
             log_level: Setting::default("info".to_owned()),
             roots: Setting::default(Vec::new()),
         }
@@ -99,10 +102,8 @@ impl Settings {
         };
         for (name, value) in &table {
             let taken = match name.as_str() {
-                "idle_seconds" => value
-                    .as_integer()
-                    .and_then(|seconds| u64::try_from(seconds).ok())
-                    .map(|seconds| self.idle_seconds.set(seconds, Source::ConfigFile)),
+                "idle_seconds" => seconds(value).map(|seconds| self.idle_seconds.set(seconds, Source::ConfigFile)),
+                "grace_seconds" => seconds(value).map(|seconds| self.grace_seconds.set(seconds, Source::ConfigFile)),
                 "log_level" => {
                     value.as_str().and_then(log_level).map(|level| self.log_level.set(level, Source::ConfigFile))
                 }
@@ -120,10 +121,13 @@ impl Settings {
 
     fn take_variables(&mut self, variables: &Variables, warnings: &mut Vec<String>) {
         let variable = |name: &str| variables.get(name).map(OsStr::to_string_lossy);
-        if let Some(text) = variable("TRELLIS_IDLE_SECONDS") {
+        for (name, setting) in
+            [("TRELLIS_IDLE_SECONDS", &mut self.idle_seconds), ("TRELLIS_GRACE_SECONDS", &mut self.grace_seconds)]
+        {
+            let Some(text) = variable(name) else { continue };
             match text.trim().parse() {
-                Ok(seconds) => self.idle_seconds.set(seconds, Source::Environment),
-                Err(_) => warnings.push(format!("TRELLIS_IDLE_SECONDS cannot be `{text}` and is ignored")),
+                Ok(seconds) => setting.set(seconds, Source::Environment),
+                Err(_) => warnings.push(format!("{name} cannot be `{text}` and is ignored")),
             }
         }
         if let Some(text) = variable("TRELLIS_LOG_LEVEL").or_else(|| variable("LOG_LEVEL")) {
@@ -142,10 +146,15 @@ impl Settings {
         let roots: Vec<String> = self.roots.value.iter().map(|path| path.display().to_string()).collect();
         vec![
             row("idle_seconds", self.idle_seconds.value.to_string(), self.idle_seconds.source),
+            row("grace_seconds", self.grace_seconds.value.to_string(), self.grace_seconds.source),
             row("log_level", self.log_level.value.clone(), self.log_level.source),
             row("roots", roots.join(", "), self.roots.source),
         ]
     }
+}
+
+fn seconds(value: &toml::Value) -> Option<u64> {
+    value.as_integer().and_then(|seconds| u64::try_from(seconds).ok())
 }
 
 fn log_level(text: &str) -> Option<String> {

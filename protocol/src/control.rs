@@ -11,6 +11,11 @@ pub enum Order {
     Stop,
     /// The same, because a newer program is waiting to take over.
     HandOver,
+    /// Answer when everything that happened to watched files up to now has been seen.
+    WaitUntilSeen {
+        /// But not later than this.
+        milliseconds: u32,
+    },
 }
 
 /// The daemon's answer.
@@ -22,6 +27,11 @@ pub enum Report {
     Leaving {
         /// For display only.
         pid: u32,
+    },
+    /// To [`Order::WaitUntilSeen`].
+    Seen {
+        /// Not, if that took too long: answers may be older than the files.
+        everything: bool,
     },
 }
 
@@ -103,6 +113,8 @@ pub struct RootStatus {
     pub last_scan_seconds: Option<u64>,
     /// How long it took.
     pub scan_milliseconds: u64,
+    /// What a person should know about it, if anything.
+    pub warning: Option<String>,
 }
 
 /// Work in the background.

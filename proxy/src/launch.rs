@@ -6,8 +6,9 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -99,10 +100,14 @@ impl Launcher {
             let word = child.stdout.take().map_or(Word::Nothing, |stdout| first_word(stdout, until));
             let found = match word {
                 Word::Ready(path) => {
-                    let reached = connect::reach(places, uid).or_else(|_| connect::reach_at(&path, uid));
-                    reached.map(Some).map_err(|error| {
-                        Why::new(format!("the daemon says it is ready, but {error}"), "run `trellisd doctor`")
-                    })
+                    match connect::reach(places, uid).or_else(|_| connect::reach_at(&path, uid)) {
+                        Ok(stream) => Ok(Some(stream)),
+                        // Somebody has ended it already.
+                        Err(_) if is_ended(&mut child) && Instant::now() < until => Ok(None),
+                        Err(error) => {
+                            Err(Why::new(format!("the daemon says it is ready, but {error}"), "run `trellisd doctor`"))
+                        }
+                    }
                 }
                 Word::Failed(reason) => Err(not_started(&reason, places)),
                 Word::Nothing => watch(&mut child, places, uid, Instant::now() + pause, until),
@@ -134,6 +139,17 @@ fn begin(program: &Path, places: &Places) -> Result<Child, Why> {
     })
 }
 
+/// Whether somebody ended it; that says nothing about the next one.
+fn is_told_to_end(status: ExitStatus) -> bool {
+    use rustix::process::Signal;
+    let told = [Signal::KILL, Signal::TERM, Signal::INT, Signal::HUP];
+    status.signal().is_some_and(|signal| told.iter().any(|told| told.as_raw() == signal))
+}
+
+fn is_ended(child: &mut Child) -> bool {
+    matches!(child.try_wait(), Ok(Some(status)) if is_told_to_end(status) || status.success())
+}
+
 /// Waits for the socket of a daemon that did not say ready. None after `soon` if it stepped back: the one that has the
 /// lock either listens soon or is about to leave, and then somebody has to take its place.
 fn watch(child: &mut Child, places: &Places, uid: u32, soon: Instant, until: Instant) -> Result<Option<Stream>, Why> {
@@ -144,6 +160,7 @@ fn watch(child: &mut Child, places: &Places, uid: u32, soon: Instant, until: Ins
         }
         let now = Instant::now();
         match child.try_wait() {
+            Ok(Some(status)) if is_told_to_end(status) && now < until => return Ok(None),
             Ok(Some(status)) if !status.success() => {
                 return Err(not_started(&format!("it ended with {status}"), places));
             }

@@ -67,8 +67,29 @@ mod watch_roots;
 /// Odd names and odd trees.
 mod watch_names;
 
+/// The system allows no more watches.
+mod watch_limits;
+
+/// Whether everything has been seen, and what that costs.
+mod watch_seen;
+
+/// Projects outlive the daemon that learnt of them.
+mod watch_known;
+
 /// Hosts that write and book what was acknowledged.
 mod writes_load;
 
 /// A daemon that ends while hosts write.
 mod writes_crash;
+
+/// Somebody edits by hand what hosts write.
+mod writes_beside_editor;
+
+/// Flush, rename, flush, answer.
+mod writes_order;
+
+/// Two daemons on the same files.
+mod writes_two_daemons;
+
+/// Somebody meddles between two calls of a write.
+mod writes_meddled;

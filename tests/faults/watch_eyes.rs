@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use tempfile::TempDir;
 use trellis_protocol::control::{Order, Report, RootStatus, Status};
 use trellis_protocol::envelope::Caller;
 use trellis_protocol::{Envelope, version};
@@ -20,6 +21,8 @@ pub(crate) struct Watched {
     /// The vault.
     pub(crate) root: PathBuf,
     line: Raw,
+    /// Where the vault is, if not at home.
+    _ground: Option<TempDir>,
 }
 
 impl Watched {
@@ -28,6 +31,15 @@ impl Watched {
         let home = Home::new();
         fs::create_dir_all(home.project().join("vault")).expect("a vault");
         Self::at(home, None)
+    }
+
+    /// A session whose vault is on a disk in memory, if there is one: what is measured there is the daemon.
+    pub(crate) fn in_memory() -> Self {
+        let ground = tempfile::Builder::new().prefix("trellis-").tempdir_in("/dev/shm").ok();
+        let home = Home::new();
+        let root = ground.as_ref().map_or(home.path(), TempDir::path).join("vault");
+        fs::create_dir(&root).expect("a vault");
+        Self { _ground: ground, ..Self::at(home, Some(root)) }
     }
 
     /// A session in this home, with its vault at the path or where it is by default.
@@ -40,9 +52,24 @@ impl Watched {
         let line = control(&home);
         let own = |path: PathBuf| fs::canonicalize(&path).unwrap_or(path);
         let root = root.unwrap_or_else(|| own(home.project()).join("vault"));
-        let mut watched = Self { home, client, root, line };
+        let mut watched = Self { home, client, root, line, _ground: None };
         until("the vault is watched", || watched.known());
         watched
+    }
+
+    /// A place beside the vault, on the same disk.
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
+        self.root.parent().expect("a directory").join(name)
+    }
+
+    /// Waits until everything up to now has been seen; whether that was so in time.
+    pub(crate) fn seen(&mut self, patience: Duration) -> bool {
+        let milliseconds = patience.as_millis() as u32;
+        self.line.send(&Envelope::Order(Order::WaitUntilSeen { milliseconds }));
+        match self.line.next() {
+            Some(Envelope::Report(Report::Seen { everything })) => everything,
+            other => panic!("no answer: {other:?}"),
+        }
     }
 
     /// How the daemon is.
@@ -60,6 +87,14 @@ impl Watched {
     pub(crate) fn other(&mut self, root: &Path) -> Option<RootStatus> {
         let name = root.display().to_string();
         self.status().roots.into_iter().find(|root| root.path == name)
+    }
+
+    /// What the daemon says without waiting any further is what is on the disk.
+    #[track_caller]
+    pub(crate) fn is_equal_now(&mut self) {
+        let disk = scan(&self.root);
+        let known = self.known().expect("watched");
+        assert_eq!((known.files, known.fingerprint), (disk.files() as u64, format!("{:016x}", disk.fingerprint())));
     }
 
     /// Waits until the daemon knows what is on the disk now, and returns how long that took.

@@ -80,7 +80,7 @@ fn r10_a_change_that_keeps_size_and_time_is_seen() {
 
 #[test]
 fn r18_a_tree_as_deep_as_paths_allow_is_known() {
-    let mut watched = Watched::new();
+    let mut watched = Watched::in_memory();
     let deep = "d/".repeat(1000);
     watched.write(&format!("{deep}file.md"), "deep");
     watched.settled();

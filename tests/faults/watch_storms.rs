@@ -1,8 +1,10 @@
 //! Storms: tens of thousands of files come, change, move and go, and what is known stays what is on the disk.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use super::process::{Signal, signal};
 use super::turns::heavy;
@@ -37,12 +39,17 @@ fn say(step: &str, took: Duration) {
 #[test]
 fn r11_twenty_thousand_files_come_change_move_and_go() {
     let _turn = heavy();
-    let mut watched = Watched::new();
+    let mut watched = Watched::in_memory();
     let began = Instant::now();
     create(&watched);
     println!("creating took {} ms", began.elapsed().as_millis());
     say("20,000 created", watched.settled());
     assert_eq!(watched.known().expect("watched").files, 20_000);
+    let mut tree = scan(&watched.root);
+    let began = Instant::now();
+    assert_eq!(tree.rescan(&watched.root, &mut |_| {}).changes.len(), 0);
+    println!("a full look in which nothing changed took {} ms", began.elapsed().as_millis());
+    assert!(began.elapsed() < QUICK_SCAN);
 
     for directory in directories() {
         for file in 0..FILES {
@@ -72,7 +79,7 @@ fn r11_twenty_thousand_files_come_change_move_and_go() {
 
     fs::remove_dir_all(watched.root.join("a0")).expect("a removal");
     say("1,000 removed", watched.settled());
-    let outside = watched.home.path().join("outside");
+    let outside = watched.beside("outside");
     fs::rename(watched.root.join("a2"), &outside).expect("a rename");
     say("1,000 moved out", watched.settled());
     fs::rename(&outside, watched.root.join("z1/moved in")).expect("a rename");
@@ -91,7 +98,7 @@ fn r11_twenty_thousand_files_come_change_move_and_go() {
 #[test]
 fn r11_lost_events_lead_to_a_full_look() {
     let _turn = heavy();
-    let mut watched = Watched::new();
+    let mut watched = Watched::in_memory();
     create(&watched);
     watched.settled();
     let before = watched.known().expect("watched").rescans;
@@ -111,7 +118,7 @@ fn r11_lost_events_lead_to_a_full_look() {
     // What happens to these two is among the events that are lost.
     watched.rename("d7", "a7");
     watched.rename("d8/e1", "d9/moved");
-    fs::rename(watched.root.join("d3"), watched.home.path().join("outside")).expect("a rename");
+    fs::rename(watched.root.join("d3"), watched.beside("outside")).expect("a rename");
     signal(pid, Signal::CONT);
 
     say("after lost events", watched.settled());
@@ -148,13 +155,12 @@ fn r11_directories_move_while_they_are_looked_at() {
 /// Two directories change places, which leaves both names there.
 #[test]
 fn r11_two_directories_change_places() {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
     let mut watched = Watched::new();
     watched.write("a/sub/a.md", "a");
     watched.write("z/sub/z.md", "z");
     watched.settled();
     let at = |name: &str| -> PathBuf { watched.root.join(name) };
-    renameat_with(CWD, at("a"), CWD, at("z"), RenameFlags::EXCHANGE).expect("an exchange");
+    exchange(&at("a"), &at("z")).expect("an exchange");
     watched.settled();
     watched.every_directory_is_seen();
     watched.rename("a", "b");
@@ -162,4 +168,66 @@ fn r11_two_directories_change_places() {
     watched.rename("b", "z");
     watched.settled();
     watched.every_directory_is_seen();
+}
+
+/// A random number below a bound; the same ones for the same seed.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound
+    }
+
+    fn pick(&mut self, paths: &[PathBuf]) -> PathBuf {
+        paths[self.below(paths.len())].clone()
+    }
+}
+
+/// Anything, anywhere, in any order and as fast as it goes. What the system refuses is not done.
+fn do_something(watched: &Watched, dice: &mut Dice) {
+    let root = &watched.root;
+    let disk = scan(root);
+    let directories: Vec<PathBuf> = disk.directories().map(|path| root.join(path)).collect();
+    let name = format!("{}", dice.below(12));
+    let (here, there) = (dice.pick(&directories), dice.pick(&directories));
+    let moves = &here != root;
+    let _ = match dice.below(10) {
+        0 | 1 => fs::create_dir_all(here.join(&name).join("deep").join(&name)),
+        2..=4 => fs::write(here.join(&name), name.repeat(dice.below(9))),
+        5 | 6 if moves => fs::rename(&here, there.join(&name)),
+        7 if moves => exchange(&here, &there),
+        8 if moves => fs::remove_dir_all(&here),
+        9 if moves && fs::rename(&here, watched.beside("outside")).is_ok() => {
+            let _ = fs::write(watched.beside("outside").join("elsewhere"), "text");
+            fs::rename(watched.beside("outside"), there.join(&name)).or_else(|_| {
+                // There is something already, or its new place was in it.
+                fs::remove_dir_all(watched.beside("outside"))
+            })
+        }
+        _ => fs::remove_file(here.join(&name)),
+    };
+}
+
+fn exchange(one: &Path, other: &Path) -> std::io::Result<()> {
+    renameat_with(CWD, one, CWD, other, RenameFlags::EXCHANGE).map_err(Into::into)
+}
+
+#[test]
+fn r11_whatever_happens_in_whatever_order_is_seen() {
+    for seed in 1..=6 {
+        let mut watched = Watched::in_memory();
+        let mut dice = Dice(seed);
+        for round in 0..4 {
+            for _ in 0..150 {
+                do_something(&watched, &mut dice);
+            }
+            assert!(watched.seen(Duration::from_secs(10)), "seed {seed}, round {round}");
+            watched.is_equal_now();
+        }
+        let known = watched.known().expect("watched");
+        assert_eq!(known.watches as usize, scan(&watched.root).directories().count(), "seed {seed}");
+        watched.every_directory_is_seen();
+        assert_eq!(watched.known().expect("watched").rescans, 1, "seed {seed}: events were enough");
+    }
 }

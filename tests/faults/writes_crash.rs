@@ -23,7 +23,11 @@ fn end_daemons(work: Work, how: Signal, times: usize) {
     let began = Instant::now();
     writers.go_on();
     for _ in 0..times {
-        chance.pause(100, 350);
+        // Half of them die while they begin, or go through the journal.
+        if chance.below(2) == 0 {
+            writers.some_go_on();
+        }
+        chance.pause(50, 300);
         let pid = until("a daemon", || home.daemons().first().copied());
         signal(pid, how);
         until_gone(pid);
@@ -31,8 +35,13 @@ fn end_daemons(work: Work, how: Signal, times: usize) {
     writers.go_on();
     let outcome = writers.finish();
     let time = began.elapsed();
-    println!("{work:?}: {times} × {how:?}, {} writes acknowledged in {time:.1?}", outcome.acknowledged);
-    assert!(outcome.refusals.is_empty(), "{:?}", outcome.refusals);
+    let (acknowledged, unknown) = (outcome.acknowledged, outcome.unknown);
+    println!("{work:?}: {times} × {how:?}, {acknowledged} writes acknowledged, {unknown} unknown in {time:.1?}");
+    let refusals = outcome.refusals.len();
+    assert_eq!(refusals, 0, "{}", outcome.refusals.first().unwrap_or_default());
+    // A call that many daemons have died under is given up, and says so; one that leaves finishes its work.
+    assert!(unknown == 0 || how == Signal::KILL);
+    assert!(unknown < acknowledged);
     until("nothing is left lying", || litter(&home.project()).is_empty().then_some(()));
     assert_eq!(home.daemons().len(), 1);
 }

@@ -26,9 +26,8 @@ const MOST_FILES: u32 = 5;
 /// From now on log lines go somewhere.
 pub fn begin(level: &str, file: Option<&Path>) {
     let ours = level.parse::<LevelFilter>().unwrap_or(LevelFilter::INFO);
-    // rmcp logs what callers sent, at every level.
-    let targets = Targets::new().with_default(LevelFilter::WARN.min(ours)).with_target("trellis", ours);
-    let targets = targets.with_target("trellisd", ours).with_target("rmcp", LevelFilter::OFF);
+    // Only what we say ourselves: libraries log what callers sent, at every level.
+    let targets = Targets::new().with_target("trellis", ours);
     let layer = tracing_subscriber::fmt::layer().with_target(false);
     let layer = match file.and_then(|path| Rolling::open(path).ok()) {
         Some(rolling) => layer.with_ansi(false).with_writer(rolling).with_filter(targets).boxed(),

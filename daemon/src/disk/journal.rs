@@ -349,6 +349,36 @@ mod tests {
     }
 
     #[test]
+    fn in_a_full_lane_there_is_still_room_for_a_void() {
+        let directory = TempDir::new().expect("a directory");
+        let journal = journal(directory.path(), "a");
+        let lanes = || journal.lanes.load(Ordering::Relaxed);
+        let long = Entry { answer: Value::from("x".repeat(LANE / 8)), ..entry(1) };
+        while lanes() < 2 {
+            journal.append(&long).expect("it is written");
+            let void = Entry::void("temp");
+            let free = journal.free.lock();
+            assert!(free.iter().all(|lane| lane.end + record(&void).expect("it fits").len() as u64 <= LANE as u64));
+        }
+        journal.append(&Entry::void("temp")).expect("it is written");
+        assert_eq!(lanes(), 2);
+    }
+
+    #[test]
+    fn what_is_settled_is_short_and_still_there() {
+        let directory = TempDir::new().expect("a directory");
+        journal(directory.path(), "a").append(&entry(1)).expect("it is written");
+        own::replace(&directory.path().join("lane-x-000000.log"), b"another format").expect("it is written");
+        let second = journal(directory.path(), "b");
+        second.settle().expect("it settles");
+        assert_eq!(second.unsettled().expect("it reads"), []);
+        assert_eq!(second.settled(SystemTime::UNIX_EPOCH).expect("it reads"), [entry(1)]);
+        let bytes = |name: &str| fs::read(directory.path().join(name)).expect("it reads");
+        assert!(bytes("done-a-000000.log").len() < 1000);
+        assert_eq!(bytes("done-x-000000.log"), b"another format", "never guessed at");
+    }
+
+    #[test]
     fn writers_at_the_same_time_use_different_lanes() {
         let directory = TempDir::new().expect("a directory");
         let shared = journal(directory.path(), "a");

@@ -51,6 +51,9 @@ pub mod faulty;
 /// Which project a directory belongs to.
 pub mod project;
 
+/// Projects that were known before.
+pub mod known;
+
 /// Carries out what a tool needs to look at.
 pub mod look;
 

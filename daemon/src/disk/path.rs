@@ -147,6 +147,16 @@ mod tests {
     }
 
     #[test]
+    fn names_of_others_are_taken_as_they_are() {
+        for names in ["a", " a /b", "a\\b/c:", "..."] {
+            assert_eq!(RelativePath::of_names(names).as_ref().map(RelativePath::as_str), Some(names));
+        }
+        for names in ["", "/a", "a//b", "a/", "a/../b", ".", "a\0"] {
+            assert_eq!(RelativePath::of_names(names), None, "{names:?}");
+        }
+    }
+
+    #[test]
     fn a_path_is_a_way_and_a_name() {
         for (text, way, name) in [("a", vec![], "a"), ("a/b/c.md", vec!["a", "b"], "c.md")] {
             let path = RelativePath::parse(text).expect("a path");

@@ -8,9 +8,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use parking_lot::RwLock;
 
 use super::Eyes;
+use super::known::Memory;
 use crate::families::need::{Unseen, WhichProject};
 use crate::tools::Session;
 
@@ -25,27 +27,39 @@ const CHECKOUTS: [&str; 5] = [".git", ".hg", ".jj", ".svn", ".bzr"];
 pub struct Known {
     projects: RwLock<BTreeSet<PathBuf>>,
     home: Option<PathBuf>,
-}
-
-impl Default for Known {
-    fn default() -> Self {
-        Self::outside(std::env::home_dir())
-    }
+    /// Outlives us.
+    memory: Option<Memory>,
 }
 
 impl Known {
     /// None yet. The home says nothing about what a session works on, whatever it holds.
     pub fn outside(home: Option<PathBuf>) -> Self {
-        Self { projects: RwLock::default(), home: home.and_then(|home| canonical(&home)) }
+        Self { projects: RwLock::default(), home: home.and_then(|home| canonical(&home)), memory: None }
     }
 
-    /// Makes the project of a directory known.
-    pub fn learn(&self, directory: &Path) {
-        let Some(directory) = canonical(directory) else { return };
-        let project = self.project_of(&directory);
-        if !self.says_nothing(&project) {
-            self.projects.write().insert(project);
+    /// Those that were known before; what is learnt from now on is remembered as well.
+    #[must_use]
+    pub fn remembering(self, memory: Memory) -> Self {
+        let before = memory.projects().into_iter().filter(|path| path.is_absolute() && !self.says_nothing(path));
+        self.projects.write().extend(before);
+        Self { memory: Some(memory), ..self }
+    }
+
+    /// Makes the project of a directory known, because a session works there.
+    pub fn learn(&self, directory: &Path, now: Timestamp) {
+        if let (Some(project), Some(memory)) = (self.trust(directory), &self.memory) {
+            memory.see(&project, now);
         }
+    }
+
+    /// Makes the project of a directory known for as long as we live; which one that is.
+    pub fn trust(&self, directory: &Path) -> Option<PathBuf> {
+        let project = self.project_of(&canonical(directory)?);
+        if self.says_nothing(&project) {
+            return None;
+        }
+        self.projects.write().insert(project.clone());
+        Some(project)
     }
 
     fn says_nothing(&self, directory: &Path) -> bool {
@@ -189,7 +203,7 @@ mod tests {
         };
         session.set_roots(said.roots.iter().map(at).collect());
         let projects = Known::outside(None);
-        said.learnt.iter().for_each(|name| projects.learn(&at(name)));
+        said.learnt.iter().for_each(|name| drop(projects.trust(&at(name))));
         let eyes =
             Eyes { roots: &Roots::default(), projects: &projects, session: &session, reporter: &Reporter::default() };
         let which = said.named.as_ref().map_or(WhichProject::Session, |name| WhichProject::Named(at(name)));
@@ -255,7 +269,7 @@ mod tests {
         let (_directory, home) = home(&TREE);
         std::os::unix::fs::symlink(home.join("hg"), home.join("repo/out")).expect("a link");
         let projects = Known::outside(None);
-        projects.learn(&home.join("repo"));
+        projects.trust(&home.join("repo"));
         let eyes = Eyes {
             roots: &Roots::default(),
             projects: &projects,
@@ -271,10 +285,23 @@ mod tests {
         let (_directory, home) = home(&[".git", ".todo", "work/sub"]);
         let projects = Known::outside(Some(home.clone()));
         assert_eq!(projects.project_of(&home.join("work/sub")), home.join("work/sub"));
-        projects.learn(&home);
+        assert_eq!(projects.trust(&home), None);
         assert!(projects.projects.read().is_empty());
         let session = Session { directory: Some(home), ..Session::default() };
         assert_eq!(projects.launched_in(&session), None);
+    }
+
+    #[test]
+    fn what_was_known_before_can_be_named_but_no_home_and_no_link() {
+        let (_directory, home) = home(&["home/.git", "repo/.git", "other"]);
+        std::os::unix::fs::symlink("other", home.join("was")).expect("a link");
+        let (memory, _) = Memory::open(home.join("roots.json"), Timestamp::UNIX_EPOCH);
+        for name in ["repo", "home", "was"] {
+            memory.see(&home.join(name), Timestamp::UNIX_EPOCH);
+        }
+        let projects = Known::outside(Some(home.join("home"))).remembering(memory);
+        let reached = |name| projects.is_reached(&home.join(name), &Session::default());
+        assert_eq!([reached("repo"), reached("home"), reached("other")], [true, false, false]);
     }
 
     #[test]

@@ -137,8 +137,7 @@ enum Stage {
 impl<'a> Open<'a> {
     /// [`Unseen::Missing`]: there is no such directory any more, so nothing can lie in it.
     fn new(file: &'a EntryFile) -> Result<Self, Unwritten> {
-        let unreadable = |_| Unwritten::Unseen(Unseen::Missing);
-        let path = RelativePath::parse(&file.path).map_err(unreadable)?;
+        let path = RelativePath::of_names(&file.path).ok_or(Unseen::Missing)?;
         let temp = TempName::parse(&file.temp).ok_or(Unseen::Missing)?;
         let (steps, name) = path.way_and_name();
         let root = Root::open(&file.root)?;
@@ -230,10 +229,11 @@ impl<'a> Open<'a> {
 
     fn take_back(&self, calls: &dyn Calls) -> Result<(), Unwritten> {
         let (directory, temp, name) = (self.directory().as_fd(), self.temp.as_os_str(), OsStr::new(&self.name));
-        Ok(match self.file.old {
+        match self.file.old {
             Some(_) => calls.exchange(directory, temp, name)?,
             None => calls.rename(directory, name, temp)?,
-        })
+        }
+        Ok(())
     }
 
     /// What lies under the temp name in the end goes where it belongs.
@@ -371,7 +371,7 @@ fn sweep_tree(root: &Root, scribe: &Scribe, calls: &dyn Calls) {
         let Ok(entries) = root.list(path.as_ref(), Links::Never) else { continue };
         for entry in entries {
             let below =
-                path.as_ref().map_or_else(|| RelativePath::parse(&entry.name).ok(), |path| path.join(&entry.name));
+                path.as_ref().map_or_else(|| RelativePath::of_names(&entry.name), |path| path.join(&entry.name));
             match (entry.kind, below, TempName::parse(&entry.name)) {
                 (EntryKind::Directory, Some(below), _) => waiting.push(Some(below)),
                 (EntryKind::File, Some(below), Some(temp)) if is_litter(root, &below, &temp, scribe) => {

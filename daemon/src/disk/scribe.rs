@@ -128,7 +128,7 @@ impl Scribe {
     pub fn write(&self, files: &[Wanted], remembered: &Remembered, umask: u32) -> Result<(), Unwritten> {
         for wanted in files {
             self.note(&wanted.tree)?;
-            self.let_editors_finish(wanted);
+            self.let_editors_finish(&wanted.target, wanted.old);
         }
         let mut all = All(Vec::with_capacity(files.len()));
         for wanted in files {
@@ -188,12 +188,12 @@ impl Scribe {
 
     /// Some editors empty a file and then write it. One that is empty or very young, and not our own
     /// work, gets a moment.
-    fn let_editors_finish(&self, wanted: &Wanted) {
-        if wanted.old == Old::Absent {
+    pub fn let_editors_finish(&self, target: &Target, old: Old) {
+        if old == Old::Absent {
             return;
         }
         for _ in 0..BREATHS {
-            let Ok(file) = wanted.target.root.open_file(&wanted.target.path, wanted.target.links) else { return };
+            let Ok(file) = target.root.open_file(&target.path, target.links) else { return };
             let identity = file.identity();
             let key = (identity.device, identity.inode);
             let is_ours = self.ours.get(&key).is_some_and(|ours| *ours == identity);

@@ -83,6 +83,7 @@ mod tests {
             let path = RelativePath::parse(text).expect("a path");
             let found = root.respelt(&path, Links::Never);
             assert_eq!(found.as_ref().map(RelativePath::as_str), expected, "{text}");
+            assert_eq!(root.spelt(&path, Links::Never).as_str(), expected.unwrap_or(text));
         }
     }
 }

@@ -101,6 +101,7 @@ fn replay(recorded: &Value) -> Option<Answer> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk::journal::Entry;
 
     #[test]
     fn an_answer_comes_back_as_it_was_given() {
@@ -111,6 +112,24 @@ mod tests {
             assert_eq!(answers.find(&names(Some(&call), None)), Some(Ok(answer)));
         }
         assert_eq!(answers.find(&names(None, Some("k"))), None);
+    }
+
+    #[test]
+    fn the_newest_of_earlier_daemons_are_known_and_what_nobody_knows_is_said() {
+        let entry = |sequence: u64| Entry {
+            call: Some(CallId { session: "s".into(), sequence }),
+            key: None,
+            at: 0,
+            answer: record(&Answer::text(sequence.to_string())),
+            files: Vec::new(),
+            voids: None,
+        };
+        let happened = (0..=MOST as u64).map(entry).collect();
+        let answers = Answers::of(Recovered { happened, unknown: vec![entry(99_999)] });
+        let find = |sequence| answers.find(&names(Some(&CallId { session: "s".into(), sequence }), None));
+        assert_eq!(find(0), None, "the oldest is forgotten");
+        assert_eq!(find(MOST as u64), Some(Ok(Answer::text(MOST.to_string()))));
+        assert!(find(99_999).is_some_and(|answer| answer.is_err_and(|failure| failure.code == "outcome_unknown")));
     }
 
     #[test]

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use crossbeam_channel::Sender;
+
 use crate::watch::Change;
 
 /// Something that happened.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Event {
     /// A session was greeted.
     Opened,
@@ -15,6 +17,8 @@ pub enum Event {
     Warned(String),
     /// Files in a watched tree are not what they were.
     Changed(Vec<Change>),
+    /// Somebody waits until everything before this is part of the snapshot.
+    Asked(Sender<()>),
     /// The time without clients is over.
     Idle,
     /// Somebody wants us to leave.

@@ -19,17 +19,21 @@ pub mod locks;
 /// What was answered to writes.
 pub mod answers;
 
+/// The trees that a session works with.
+pub mod attend;
+
 /// How we are, for people and for `status`.
 pub mod health;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 use dashmap::{DashMap, DashSet};
+use jiff::tz::TimeZone;
 use parking_lot::Mutex;
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
@@ -37,11 +41,14 @@ use trellis_protocol::SessionKey;
 use trellis_protocol::endpoint::Places;
 
 pub use answers::Answers;
+pub use attend::Attended;
 pub use event::Event;
 pub use locks::Locks;
 pub use turn::{Snapshot, State, Verdict};
 
+use crate::clock::Now;
 use crate::config::Settings;
+use crate::disk::known::Memory;
 use crate::disk::scribe::Scribe;
 use crate::disk::{Roots, project};
 use crate::tools::{Notice, Registry};
@@ -178,18 +185,25 @@ impl Engine {
         life: Life,
         scribe: Scribe,
         answers: Answers,
-        warnings: Vec<String>,
+        mut warnings: Vec<String>,
     ) -> Arc<Self> {
         let (events, inbox) = crossbeam_channel::unbounded();
         let idle = (life.started_by == StartedBy::Demand).then_some(settings.idle_seconds.value);
-        let state = State::new(idle.map(std::time::Duration::from_secs), Instant::now());
+        let state = State::new(idle.map(Duration::from_secs), Instant::now());
         let told = broadcast::Sender::new(NOTICES_KEPT);
         let ears = Ears { events: events.clone(), told: told.clone() };
-        let watch = Watch::start(Arc::new(ears)).expect("a thread can be started at start-up");
+        let grace = Duration::from_secs(settings.grace_seconds.value);
+        let watch = Watch::start(Arc::new(ears), grace).expect("a thread can be started at start-up");
+        let (memory, warning) = Memory::open(life.places.state.join("roots.json"), Now::read(&TimeZone::UTC).at);
+        warnings.extend(warning);
+        let projects = project::Known::outside(std::env::home_dir()).remembering(memory);
+        for root in &settings.roots.value {
+            projects.trust(root);
+        }
         let engine = Arc::new(Self {
             registry,
             roots: Roots::default(),
-            projects: project::Known::default(),
+            projects,
             watch,
             scribe,
             answers: Mutex::new(answers),
@@ -205,9 +219,6 @@ impl Engine {
             events,
             told,
         });
-        for root in &engine.settings.roots.value {
-            engine.projects.learn(root);
-        }
         let owner = Arc::clone(&engine);
         thread::Builder::new()
             .name("engine".into())
@@ -246,6 +257,19 @@ impl Engine {
         self.told.subscribe()
     }
 
+    /// Waits until everything that happened to watched files up to now is part of the snapshot, at most so
+    /// long; whether it is.
+    pub fn wait_until_seen(&self, patience: Duration) -> bool {
+        let began = Instant::now();
+        let (done, wait) = crossbeam_channel::bounded(1);
+        if !self.watch.barrier(patience) {
+            return false;
+        }
+        // What was seen stands in our own queue already, before this.
+        self.post(Event::Asked(done));
+        wait.recv_timeout(patience.saturating_sub(began.elapsed())).is_ok()
+    }
+
     /// Counts one thing that happened.
     pub fn count(&self, which: impl Fn(&Counters) -> &AtomicU64) {
         which(&self.counters).fetch_add(1, Ordering::Relaxed);
@@ -265,8 +289,12 @@ impl Engine {
                     Err(_) => return,
                 },
             };
+            let asked = if let Event::Asked(done) = &event { Some(done.clone()) } else { None };
             let verdict = state.turn(event, Instant::now());
             self.snapshot.store(Arc::new(state.snapshot()));
+            if let Some(done) = asked {
+                let _ = done.send(());
+            }
             if let Verdict::Leave(why) = verdict {
                 tracing::info!(%why, "leaving");
                 self.leaving.cancel();

@@ -72,6 +72,8 @@ impl State {
                 self.warnings.push_back(warning);
             }
             Event::Changed(changes) => self.changes += changes.len() as u64,
+            // Whoever asked is answered once the snapshot is published.
+            Event::Asked(_) => {}
             Event::Idle => {
                 if self.deadline().is_some_and(|deadline| deadline <= now) {
                     return Verdict::Leave(Why::Idle);

@@ -22,7 +22,7 @@ use super::notices::{self, Subscriptions};
 use super::offers;
 use super::roots::HostRoots;
 use crate::disk::reporter::{Reporter, Step};
-use crate::engine::Connected;
+use crate::engine::{Attended, Connected};
 use crate::present;
 use crate::tools::{Call, Request};
 
@@ -45,6 +45,7 @@ pub struct Sequence(pub u64);
 pub struct Handler {
     pub(super) call: Call,
     connected: Arc<Connected>,
+    attended: Arc<Attended>,
     level: Arc<Mutex<Option<LoggingLevel>>>,
     subscriptions: Arc<Subscriptions>,
     roots: HostRoots,
@@ -70,8 +71,9 @@ fn agreed(asked: &ProtocolVersion) -> ProtocolVersion {
 
 impl Handler {
     /// A handler for one session.
-    pub fn new(call: Call, connected: Arc<Connected>) -> Self {
-        Self { call, connected, level: Arc::default(), subscriptions: Arc::default(), roots: HostRoots::default() }
+    pub fn new(call: Call, connected: Arc<Connected>, attended: Arc<Attended>) -> Self {
+        let roots = HostRoots::new(Arc::clone(&attended));
+        Self { call, connected, attended, level: Arc::default(), subscriptions: Arc::default(), roots }
     }
 
     fn introduced(&self, client: &Implementation) {
@@ -211,11 +213,12 @@ impl ServerHandler for Handler {
                 }
             }
         };
-        match outcome {
-            Some(Ok(answer)) => Ok(present::mcp::answered(answer).into()),
-            Some(Err(caught)) => Ok(present::mcp::failed(&caught.failure, caught.envelope).into()),
-            None => Err(unknown_tool(&request.name)),
-        }
+        let result = match outcome {
+            Some(Ok(answer)) => present::mcp::answered(answer),
+            Some(Err(caught)) => present::mcp::failed(&caught.failure, caught.envelope),
+            None => return Err(unknown_tool(&request.name)),
+        };
+        Ok(present::mcp::warned(result, self.attended.news()).into())
     }
 
     async fn list_resources(

@@ -3,24 +3,32 @@
 //! Nothing depends on them: a host that does not answer costs its own first call a moment.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use rmcp::RoleServer;
 use rmcp::service::{Peer, RequestContext};
 use tokio::sync::OnceCell;
 
+use crate::engine::Attended;
 use crate::tools::Session;
 
 /// How long a host may take to tell its roots.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Whether the roots have been asked for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct HostRoots {
     asked: OnceCell<()>,
+    attended: Arc<Attended>,
 }
 
 impl HostRoots {
+    /// Not asked yet.
+    pub fn new(attended: Arc<Attended>) -> Self {
+        Self { asked: OnceCell::new(), attended }
+    }
+
     /// Asks before a call that may need them: one without a directory that says what is worked on.
     pub async fn ask_if_needed(&self, session: &Session, context: &RequestContext<RoleServer>) {
         if session.directory.as_deref().is_none_or(says_nothing) {
@@ -43,6 +51,7 @@ impl HostRoots {
             && let Ok(Ok(result)) = tokio::time::timeout(PATIENCE, peer.list_roots()).await
         {
             session.set_roots(result.roots.iter().filter_map(|root| path_of(&root.uri)).collect());
+            self.attended.look_again();
         }
     }
 }

@@ -21,7 +21,7 @@ use trellis_protocol::message::{self, SERVER_ERROR};
 
 use super::handler::{Handler, resumed};
 use super::ledger::{Admission, Flight, Ledger};
-use crate::engine::{Connected, Engine};
+use crate::engine::{Attended, Connected, Engine};
 use crate::socket::link::{Outbox, Reader};
 use crate::tools::Call;
 
@@ -33,7 +33,14 @@ const DRAIN: Duration = Duration::from_secs(4);
 const LAST_WORD: Duration = Duration::from_millis(300);
 
 /// Serves one session until its connection ends or the daemon leaves.
-pub async fn serve(call: Call, connected: Arc<Connected>, mut reader: Reader, outbox: Outbox, resume: Option<Resume>) {
+pub async fn serve(
+    call: Call,
+    connected: Arc<Connected>,
+    attended: Arc<Attended>,
+    mut reader: Reader,
+    outbox: Outbox,
+    resume: Option<Resume>,
+) {
     let engine = Arc::clone(&call.engine);
     let resume = resume.unwrap_or_default();
     let greeted = resume.initialize.as_ref().and_then(|payload| resumed(&payload.0));
@@ -55,7 +62,7 @@ pub async fn serve(call: Call, connected: Arc<Connected>, mut reader: Reader, ou
         }
     }
     let transport = FrameTransport { desk: Arc::clone(&desk), messages };
-    let running = serve_directly(Handler::new(call, connected), transport, greeted);
+    let running = serve_directly(Handler::new(call, connected, attended), transport, greeted);
     running.service().resume(running.peer());
 
     let why = desk.read(&engine, &mut reader).await;

@@ -29,6 +29,15 @@ pub fn failed(failure: &Failure, envelope: Envelope) -> CallToolResult {
     }
 }
 
+/// The same result, with what the session should know besides.
+pub fn warned(mut result: CallToolResult, warnings: Vec<String>) -> CallToolResult {
+    if !warnings.is_empty() {
+        let meta = result.meta.get_or_insert_with(|| MetaObject(Map::new()));
+        meta.0.insert("trellis/warnings".to_owned(), warnings.into());
+    }
+    result
+}
+
 fn error_and_top(failure: &Failure) -> Value {
     let error = error_object(failure);
     json!({ "error": error, "code": failure.code, "message": sentence(failure) })

@@ -4,10 +4,10 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use tokio::sync::Semaphore;
-use tokio::task::JoinHandle;
 use trellis_protocol::control::{Order, Report};
 use trellis_protocol::envelope::{Caller, Envelope, Hello, Reason, Refused, Reply, Resume, Welcome};
 use trellis_protocol::{SessionKey, codec, version};
@@ -15,13 +15,15 @@ use trellis_protocol::{SessionKey, codec, version};
 use super::link::{Connection, Outbox, Reader, write_raw};
 use super::peer;
 use crate::clock::zone_named;
-use crate::disk::{Eyes, Reporter};
 use crate::engine::event::Why;
-use crate::engine::{Connected, Engine, Event};
+use crate::engine::{Attended, Connected, Engine, Event};
 use crate::mcp;
 use crate::tools::call::TURNS;
 use crate::tools::session::TimeZoneOrSystem;
 use crate::tools::{Call, Session};
+
+/// Nobody waits longer than this until everything has been seen.
+const MOST_PATIENCE: Duration = Duration::from_secs(10);
 
 /// Greets and serves one connection.
 pub async fn greet(engine: Arc<Engine>, connection: Connection) {
@@ -92,45 +94,11 @@ async fn session(
         let turns = Arc::new(Semaphore::new(TURNS));
         let call = Call { engine: Arc::clone(engine), catalogue, session, turns };
         let attended = Attended::begin(&call);
-        mcp::serve(call, Arc::clone(&connected), reader, outbox, resume).await;
-        drop(attended.await);
+        mcp::serve(call, Arc::clone(&connected), attended, reader, outbox, resume).await;
     }
     // A session that has resumed on another connection already is not ours to remove.
     engine.sessions.remove_if(&key, |_, current| Arc::ptr_eq(current, &connected));
     engine.post(Event::Closed);
-}
-
-/// The trees that a session works with, watched for as long as this lives.
-struct Attended {
-    engine: Arc<Engine>,
-    trees: Vec<PathBuf>,
-}
-
-impl Attended {
-    /// Other sessions may name the project this one works in, and its trees are watched. Finding them asks
-    /// the disk, so nobody waits for it.
-    fn begin(call: &Call) -> JoinHandle<Self> {
-        let call = call.clone();
-        tokio::task::spawn_blocking(move || {
-            let Call { engine, catalogue, session, .. } = call;
-            if let Some(directory) = &session.directory {
-                engine.projects.learn(directory);
-            }
-            let reporter = Reporter::default();
-            let eyes =
-                Eyes { roots: &engine.roots, projects: &engine.projects, session: &session, reporter: &reporter };
-            let places = catalogue.families().flat_map(|family| (family.trees)(&session));
-            let trees: Vec<PathBuf> = places.filter_map(|place| place.tree(&eyes).ok()).collect();
-            trees.iter().for_each(|tree| engine.watch.want(tree.clone()));
-            Self { engine, trees }
-        })
-    }
-}
-
-impl Drop for Attended {
-    fn drop(&mut self) {
-        self.trees.drain(..).for_each(|tree| self.engine.watch.release(tree));
-    }
 }
 
 /// What the families may know of a greeting.
@@ -146,7 +114,7 @@ fn session_of(hello: Hello, key: SessionKey) -> Session {
     }
 }
 
-async fn orders(engine: &Engine, reader: &mut Reader, outbox: &Outbox) {
+async fn orders(engine: &Arc<Engine>, reader: &mut Reader, outbox: &Outbox) {
     loop {
         let envelope = tokio::select! {
             envelope = reader.next() => envelope,
@@ -156,10 +124,15 @@ async fn orders(engine: &Engine, reader: &mut Reader, outbox: &Outbox) {
         let report = match order {
             Order::Status => Report::Status(Box::new(engine.status())),
             Order::Stop | Order::HandOver => Report::Leaving { pid: std::process::id() },
+            Order::WaitUntilSeen { milliseconds } => {
+                let (engine, patience) = (Arc::clone(engine), Duration::from_millis(milliseconds.into()));
+                let waited = tokio::task::spawn_blocking(move || engine.wait_until_seen(patience.min(MOST_PATIENCE)));
+                Report::Seen { everything: waited.await.unwrap_or(false) }
+            }
         };
         let sent = outbox.send(&Envelope::Report(report)).await;
         match order {
-            Order::Status => {}
+            Order::Status | Order::WaitUntilSeen { .. } => {}
             Order::Stop => engine.post(Event::Leave(Why::Asked)),
             Order::HandOver => engine.post(Event::Leave(Why::HandOver)),
         }

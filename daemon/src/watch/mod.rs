@@ -7,8 +7,22 @@
 /// What is known of one tree.
 pub mod tree;
 
-/// The system's events.
-pub mod native;
+/// Places to look at again.
+pub mod hint;
+
+/// The system's events: inotify, without anything in between.
+#[cfg(target_os = "linux")]
+pub mod inotify;
+#[cfg(target_os = "linux")]
+use inotify as native;
+
+/// Other systems' events. Built everywhere, so that it stays in order.
+pub mod elsewhere;
+#[cfg(not(target_os = "linux"))]
+use elsewhere as native;
+
+/// Wakes the thread that watches.
+pub mod bell;
 
 /// Which disks send no events.
 pub mod remote;

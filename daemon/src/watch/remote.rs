@@ -17,6 +17,7 @@ const SILENT: [i64; 8] = [
 
 /// Whether a directory is on such a disk.
 #[cfg(target_os = "linux")]
+#[allow(clippy::useless_conversion, reason = "the type of the number differs between processors")]
 pub fn is_silent(directory: &Path) -> bool {
     rustix::fs::statfs(directory).is_ok_and(|about| SILENT.contains(&i64::from(about.f_type)))
 }

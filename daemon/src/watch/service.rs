@@ -3,25 +3,21 @@
 //! The first hint acts at once; what comes while we look is gathered and looked at together.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, bounded, select, unbounded};
+use crossbeam_channel::{Receiver, Sender, TryRecvError, bounded, unbounded};
 use parking_lot::RwLock;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use trellis_protocol::control::RootStatus;
 
-use super::native::{Hint, Native};
+use super::bell::{Bell, Ear, bell};
+use super::hint::Hints;
+use super::native::{self, Native};
 use super::root::Root;
 use super::tree::Change;
-
-/// Hints that wait at most; beyond it everything is looked at again.
-const MOST_HINTS: usize = 65_536;
-/// A root that nobody wants is let go after this.
-const GRACE: Duration = Duration::from_secs(10 * 60);
-/// Nothing to wait for but hints: look at the clock this often.
-const LONG: Duration = Duration::from_secs(60 * 60);
 
 /// Whoever hears of changes and trouble.
 pub trait Observer: Send + Sync {
@@ -45,6 +41,7 @@ enum Request {
 #[derive(Debug)]
 pub struct Watch {
     requests: Sender<Request>,
+    bell: Bell,
     health: Arc<RwLock<Vec<RootStatus>>>,
 }
 
@@ -55,44 +52,51 @@ impl std::fmt::Debug for Request {
 }
 
 impl Watch {
-    /// Starts watching; nothing yet.
-    pub fn start(observer: Arc<dyn Observer>) -> std::io::Result<Self> {
+    /// Starts watching; nothing yet. A root that nobody wants is let go after the grace.
+    pub fn start(observer: Arc<dyn Observer>, grace: Duration) -> std::io::Result<Self> {
         let (requests, inbox) = unbounded();
-        let (hints, hinted) = bounded(MOST_HINTS);
-        let overflowed = Arc::new(AtomicBool::new(false));
-        let native = Native::new(hints, Arc::clone(&overflowed));
+        let (bell, ear) = bell()?;
+        let native = Native::new(bell.try_clone()?);
         let health = Arc::new(RwLock::default());
-        let watcher = Watcher {
-            native,
-            roots: BTreeMap::new(),
-            parents: BTreeSet::new(),
-            observer,
-            overflowed,
-            health: Arc::clone(&health),
-        };
-        std::thread::Builder::new().name("watch".into()).spawn(move || watcher.live(&inbox, &hinted))?;
-        Ok(Self { requests, health })
+        let told = Arc::clone(&health);
+        let watcher = Watcher { native, ear, roots: BTreeMap::new(), grace, observer, health: told };
+        std::thread::Builder::new().name("watch".into()).spawn(move || watcher.live(&inbox))?;
+        Ok(Self { requests, bell, health })
     }
 
     /// Watches a tree for as long as somebody wants it.
     pub fn want(&self, root: PathBuf) {
-        let _ = self.requests.send(Request::Want(root));
+        self.ask(Request::Want(root));
     }
 
     /// One of those who wanted it does not any more.
     pub fn release(&self, root: PathBuf) {
-        let _ = self.requests.send(Request::Release(root));
+        self.ask(Request::Release(root));
     }
 
-    /// Waits until everything that happened up to now has been seen, at most so long.
+    /// Waits until everything that happened up to now has been seen, at most so long; whether it has.
     pub fn barrier(&self, patience: Duration) -> bool {
         let (done, wait) = bounded(1);
-        self.requests.send(Request::Barrier(done)).is_ok() && wait.recv_timeout(patience).is_ok()
+        self.ask(Request::Barrier(done));
+        wait.recv_timeout(patience).is_ok()
     }
 
     /// How it goes, answered from memory.
     pub fn health(&self) -> Vec<RootStatus> {
         self.health.read().clone()
+    }
+
+    /// What people should know about these trees.
+    pub fn warnings(&self, trees: &BTreeSet<PathBuf>) -> Vec<String> {
+        let health = self.health.read();
+        let warned = health.iter().filter_map(|root| Some((root.warning.as_ref()?, &root.path)));
+        let is_theirs = |path: &str| trees.iter().any(|tree| tree.display().to_string() == path);
+        warned.filter(|(_, path)| is_theirs(path)).map(|(warning, _)| warning.clone()).collect()
+    }
+
+    fn ask(&self, request: Request) {
+        let _ = self.requests.send(request);
+        self.bell.ring();
     }
 }
 
@@ -107,48 +111,72 @@ struct Wanted {
 
 struct Watcher {
     native: Native,
+    ear: Ear,
     roots: BTreeMap<PathBuf, Wanted>,
-    parents: BTreeSet<PathBuf>,
+    grace: Duration,
     observer: Arc<dyn Observer>,
-    overflowed: Arc<AtomicBool>,
     health: Arc<RwLock<Vec<RootStatus>>>,
 }
 
 impl Watcher {
-    fn live(mut self, inbox: &Receiver<Request>, hinted: &Receiver<Hint>) {
+    fn live(mut self, inbox: &Receiver<Request>) {
         loop {
-            let patience = self.next_due().saturating_duration_since(Instant::now());
-            select! {
-                recv(inbox) -> request => match request {
-                    Ok(request) => self.serve(request, hinted),
-                    Err(_) => return,
-                },
-                recv(hinted) -> hint => match hint {
-                    Ok(hint) => self.follow(hint, hinted),
-                    Err(_) => return,
-                },
-                default(patience) => {}
+            self.wait();
+            // Whoever asks whether everything has been seen asked before we gather what there is to see.
+            let mut waiting = Vec::new();
+            loop {
+                match inbox.try_recv() {
+                    Ok(request) => waiting.extend(self.serve(request)),
+                    Err(TryRecvError::Empty) => break,
+                    Err(TryRecvError::Disconnected) => return,
+                }
             }
+            self.native.gather();
+            if !waiting.is_empty() {
+                self.look_where_nobody_tells();
+            }
+            self.follow();
             self.look_at_what_is_due();
             self.report();
+            for done in waiting {
+                let _ = done.send(());
+            }
         }
     }
 
-    fn next_due(&self) -> Instant {
-        let roots = self.roots.values().map(|wanted| match wanted.unwanted_since {
-            Some(since) => wanted.root.due().min(since + GRACE),
-            None => wanted.root.due(),
+    /// Waits for a request, for something to happen, or for a root's time.
+    fn wait(&mut self) {
+        let patience = match self.native.is_quiet() {
+            true => self.next_due().map(|due| due.saturating_duration_since(Instant::now())),
+            false => Some(Duration::ZERO),
+        };
+        let patience = patience.map(|time| Timespec {
+            tv_sec: time.as_secs().try_into().unwrap_or(i64::MAX),
+            tv_nsec: time.subsec_nanos().into(),
         });
-        roots.min().unwrap_or_else(|| Instant::now() + LONG)
+        let mut sources = vec![PollFd::new(&self.ear, PollFlags::IN)];
+        let queue = self.native.descriptor();
+        sources.extend(queue.as_ref().map(|queue| PollFd::new(queue, PollFlags::IN)));
+        let _ = poll(&mut sources, patience.as_ref());
+        self.ear.hear();
     }
 
-    fn serve(&mut self, request: Request, hinted: &Receiver<Hint>) {
+    /// When to wake up without any event.
+    fn next_due(&self) -> Option<Instant> {
+        let due = |wanted: &Wanted| match wanted.unwanted_since {
+            Some(since) => wanted.root.due().min(since + self.grace),
+            None => wanted.root.due(),
+        };
+        self.roots.values().map(due).min()
+    }
+
+    /// Somebody who waits for an answer is returned.
+    fn serve(&mut self, request: Request) -> Option<Sender<()>> {
         let now = Instant::now();
         match request {
             Request::Want(path) => {
-                let told_by_parent = self.watch_parent(&path);
                 let wanted = self.roots.entry(path.clone()).or_insert_with(|| Wanted {
-                    root: Root::new(path.clone(), told_by_parent, now),
+                    root: Root::new(path, now),
                     wanted: 0,
                     unwanted_since: None,
                     warned: None,
@@ -164,81 +192,76 @@ impl Watcher {
                     }
                 }
             }
-            Request::Barrier(done) => {
-                while let Ok(hint) = hinted.try_recv() {
-                    self.follow(hint, hinted);
-                }
-                self.look_at_what_is_due();
-                self.report();
-                let _ = done.send(());
-            }
+            Request::Barrier(done) => return Some(done),
         }
+        None
     }
 
-    /// The directory above tells when a root is moved away, replaced or made.
-    fn watch_parent(&mut self, path: &Path) -> bool {
-        let Some(parent) = path.parent() else { return false };
-        if self.parents.contains(parent) {
-            return true;
+    /// Looks at what the system has told. What is beside a root is not even asked for.
+    fn follow(&mut self) {
+        let Hints { places, lost } = self.native.take();
+        if let Some(reason) = lost {
+            return self.look_at_everything(reason);
         }
-        let watched = self.native.watch(parent).is_ok();
-        if watched {
-            self.parents.insert(parent.to_owned());
-        }
-        watched
-    }
-
-    fn follow(&mut self, first: Hint, hinted: &Receiver<Hint>) {
-        let mut places = BTreeSet::new();
-        let mut lost = self.overflowed.swap(false, Ordering::AcqRel).then_some("too many events at once");
-        for hint in std::iter::once(first).chain(hinted.try_iter()) {
-            match hint {
-                Hint::At(place) => {
-                    places.insert(place);
-                }
-                Hint::Lost(reason) => lost = Some(reason),
-            }
+        if places.is_empty() {
+            return;
         }
         let now = Instant::now();
         let mut changes = Vec::new();
-        if let Some(reason) = lost {
-            for wanted in self.roots.values_mut() {
-                changes.extend(wanted.root.rescan(&mut self.native, reason, now));
+        for wanted in self.roots.values_mut() {
+            let path = wanted.root.path().to_owned();
+            if path.ancestors().skip(1).any(|above| places.contains(above)) {
+                changes.extend(wanted.root.check(&mut self.native, now));
             }
-        } else {
-            // What is gone first: a directory under a new name must not lose its watch with the old name.
-            let (there, gone): (Vec<_>, Vec<_>) = places.iter().partition(|place| place.symlink_metadata().is_ok());
-            for place in gone.into_iter().chain(there) {
-                for wanted in self.roots.values_mut() {
-                    if place.starts_with(wanted.root.path()) {
-                        changes.extend(wanted.root.look_at(&mut self.native, place, now));
-                    } else if wanted.root.path().parent() == Some(place.as_path()) {
-                        changes.extend(wanted.root.check(&mut self.native, now));
-                    }
-                }
-            }
+            let from_here = places.range::<Path, _>((Bound::Included(path.as_path()), Bound::Unbounded));
+            let below = from_here.take_while(|place| place.starts_with(&path));
+            changes.extend(wanted.root.look_at(&mut self.native, below, now));
         }
         self.tell(changes);
+    }
+
+    fn look_at_everything(&mut self, reason: &'static str) {
+        let now = Instant::now();
+        let mut changes = Vec::new();
+        for wanted in self.roots.values_mut() {
+            changes.extend(wanted.root.rescan(&mut self.native, reason, now));
+        }
+        self.let_go_of_the_rest();
+        self.tell(changes);
+    }
+
+    /// Somebody asks whether everything has been seen: of these roots we only know after a look.
+    fn look_where_nobody_tells(&mut self) {
+        let now = Instant::now();
+        for wanted in self.roots.values_mut().filter(|wanted| !native::EXACT || wanted.root.is_polled()) {
+            let changes = wanted.root.rescan(&mut self.native, "somebody asked for it", now);
+            if !changes.is_empty() {
+                self.observer.changed(changes);
+            }
+        }
     }
 
     fn look_at_what_is_due(&mut self) {
         let now = Instant::now();
-        let forgotten: Vec<PathBuf> = self
-            .roots
-            .iter()
-            .filter(|(_, wanted)| wanted.unwanted_since.is_some_and(|since| now >= since + GRACE))
-            .map(|(path, _)| path.clone())
-            .collect();
-        for path in forgotten {
-            if let Some(mut wanted) = self.roots.remove(&path) {
-                wanted.root.forget(&mut self.native);
-            }
-        }
+        let before = self.roots.len();
+        self.roots.retain(|_, wanted| wanted.unwanted_since.is_none_or(|since| now < since + self.grace));
+        let mut is_any_due = self.roots.len() != before;
         let mut changes = Vec::new();
         for wanted in self.roots.values_mut().filter(|wanted| wanted.root.due() <= now) {
+            is_any_due = true;
             changes.extend(wanted.root.rescan(&mut self.native, "its time had come", now));
         }
+        if is_any_due {
+            self.let_go_of_the_rest();
+        }
         self.tell(changes);
+    }
+
+    /// Watches that no root needs any more: of a root that was let go, or of what disappeared without a word.
+    /// Roots in each other, or beside each other, share them.
+    fn let_go_of_the_rest(&mut self) {
+        let roots = &self.roots;
+        self.native.retain(|directory| roots.values().any(|wanted| wanted.root.needs(directory)));
     }
 
     fn tell(&self, changes: Vec<Change>) {
@@ -249,15 +272,17 @@ impl Watcher {
 
     fn report(&mut self) {
         let now = Instant::now();
+        let mut health = Vec::with_capacity(self.roots.len());
         for wanted in self.roots.values_mut() {
-            let warning = wanted.root.warning();
-            if warning != wanted.warned {
-                if let Some(warning) = &warning {
+            let status = wanted.root.status(now);
+            if status.warning != wanted.warned {
+                if let Some(warning) = &status.warning {
                     self.observer.warned(warning.clone());
                 }
-                wanted.warned = warning;
+                wanted.warned.clone_from(&status.warning);
             }
+            health.push(status);
         }
-        *self.health.write() = self.roots.values().map(|wanted| wanted.root.status(now)).collect();
+        *self.health.write() = health;
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Metadata};
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::disk::Identity;
@@ -19,6 +20,8 @@ const PASSED_OVER: [&str; 3] = [".git", "node_modules", "target"];
 pub struct Tree {
     directories: BTreeSet<PathBuf>,
     files: BTreeMap<PathBuf, Identity>,
+    /// Directories that cannot be listed.
+    unreadable: BTreeSet<PathBuf>,
     /// The sum of all files' own numbers, kept while they come and go.
     sum: u64,
 }
@@ -52,6 +55,10 @@ pub struct Found {
     pub appeared: Vec<PathBuf>,
     /// Directories that are gone.
     pub vanished: Vec<PathBuf>,
+    /// The place is a directory, and everything below it was looked at as well.
+    pub whole: bool,
+    /// Something could not be read for a reason that may pass without a word.
+    pub shaky: bool,
 }
 
 impl Tree {
@@ -61,8 +68,18 @@ impl Tree {
     }
 
     /// Every directory, the root included.
-    pub fn directories(&self) -> impl Iterator<Item = &Path> {
+    pub fn directories(&self) -> impl ExactSizeIterator<Item = &Path> {
         self.directories.iter().map(PathBuf::as_path)
+    }
+
+    /// Whether there is such a directory.
+    pub fn has_directory(&self, path: &Path) -> bool {
+        self.directories.contains(path)
+    }
+
+    /// How many directories cannot be listed.
+    pub fn unreadable(&self) -> usize {
+        self.unreadable.len()
     }
 
     /// A number that two trees share only if they have the same files in the same states.
@@ -88,9 +105,9 @@ impl Tree {
     /// Looks at everything again. `appears` is told of a directory before it is listed, so that nothing
     /// that happens in it afterwards is missed.
     pub fn rescan(&mut self, root: &Path, appears: &mut dyn FnMut(&Path)) -> Found {
-        let mut found = Found::default();
+        let mut found = Found { whole: true, ..Found::default() };
         let before = std::mem::take(self);
-        self.walk(root, PathBuf::new(), &mut |path| {
+        found.shaky = self.walk(root, PathBuf::new(), &mut |path| {
             if !before.directories.contains(path) {
                 found.appeared.push(path.to_owned());
             }
@@ -134,7 +151,8 @@ impl Tree {
             found.changes.push((path.to_owned(), ChangeKind::Gone));
         }
         let mut below = Self::default();
-        below.walk(root, path.to_owned(), appears);
+        found.shaky = below.walk(root, path.to_owned(), appears);
+        found.whole = true;
         let known = self.split_below(path);
         found.appeared.extend(below.directories.difference(&known.directories).cloned());
         found.vanished.extend(known.directories.difference(&below.directories).cloned());
@@ -146,6 +164,7 @@ impl Tree {
         let gone = known.files.keys().filter(|path| !below.files.contains_key(*path));
         found.changes.extend(gone.map(|path| (path.clone(), ChangeKind::Gone)));
         self.directories.extend(below.directories);
+        self.unreadable.extend(below.unreadable);
         for (path, identity) in below.files {
             self.insert(path, identity);
         }
@@ -168,7 +187,7 @@ impl Tree {
     }
 
     fn forget_directory(&mut self, path: &Path, found: &mut Found) {
-        if self.directories.contains(path) {
+        if self.directories.contains(path) || self.unreadable.contains(path) {
             let known = self.split_below(path);
             found.changes.extend(known.files.into_keys().map(|path| (path, ChangeKind::Gone)));
             found.vanished.extend(known.directories);
@@ -193,15 +212,24 @@ impl Tree {
             }
         }
         taken.directories = directories.into_iter().filter(|path| self.directories.remove(path)).collect();
+        self.unreadable.retain(|known| !known.starts_with(path));
         taken
     }
 
-    /// Walks without recursion, so that no depth is too deep. What cannot be listed is passed over.
-    fn walk(&mut self, root: &Path, start: PathBuf, appears: &mut dyn FnMut(&Path)) {
+    /// Walks without recursion, so that no depth is too deep. What cannot be listed is passed over; whether that
+    /// may pass without a word.
+    fn walk(&mut self, root: &Path, start: PathBuf, appears: &mut dyn FnMut(&Path)) -> bool {
         let mut waiting = vec![start];
+        let mut shaky = false;
         while let Some(directory) = waiting.pop() {
             appears(&directory);
-            let Ok(entries) = fs::read_dir(root.join(&directory)) else { continue };
+            let entries = match fs::read_dir(root.join(&directory)) {
+                Ok(entries) => entries,
+                Err(error) => {
+                    shaky |= self.cannot_list(directory, error.kind());
+                    continue;
+                }
+            };
             for entry in entries.flatten() {
                 let path = directory.join(entry.file_name());
                 if is_passed_over(&path) {
@@ -217,6 +245,18 @@ impl Tree {
             }
             self.directories.insert(directory);
         }
+        shaky
+    }
+
+    /// Takes note of a directory that cannot be listed; whether it may be later without a word. Somebody tells
+    /// when permissions change in a directory that we watch, which is every one but those above the root.
+    fn cannot_list(&mut self, directory: PathBuf, why: ErrorKind) -> bool {
+        let is_root = directory.as_os_str().is_empty();
+        match why {
+            ErrorKind::NotFound | ErrorKind::NotADirectory => return false,
+            _ => self.unreadable.insert(directory),
+        };
+        is_root || !matches!(why, ErrorKind::PermissionDenied | ErrorKind::InvalidFilename)
     }
 }
 

@@ -163,25 +163,28 @@ fn a_directory_that_is_swapped_for_a_link_leads_nowhere() {
 
 #[test]
 fn a_file_that_is_swapped_for_a_link_is_not_lost() {
-    let mut vault = Vault::with_file("f.md", "0");
+    let mut vault = Vault::with_file("f.md", "|");
     let outside = outside(&vault);
     vault.link("l.md", outside.join("a.md"));
-    let mut count = 0;
+    let (mut done, mut tried) = (0, 0);
     while_swapped(&mut vault, ["f.md", "l.md"], |vault, _| {
-        let arguments = json!({ "path": "f.md", "find": count.to_string(), "replace": (count + 1).to_string() });
-        let result = vault.client.call("vault_replace", arguments);
+        tried += 1;
+        let result = vault.client.call("vault_replace", json!({ "path": "f.md", "find": "|", "replace": "x|" }));
         if result["isError"] == true {
             let code = result["structuredContent"]["code"].as_str().expect("a code");
             assert!(matches!(code, "forbidden" | "conflict"), "{result}");
-        } else if result["structuredContent"]["replacements"] == 1 {
-            count += 1;
         } else {
-            panic!("an acknowledged text is gone: {result}");
+            assert_eq!(result["structuredContent"]["replacements"], 1, "{result}");
+            done += 1;
         }
     });
     is_untouched(&outside);
-    assert!(count > 0, "some calls met the file");
-    let (real, link) = if vault.path("f.md").is_symlink() { ("l.md", "f.md") } else { ("f.md", "l.md") };
-    assert_eq!(vault.text(real), count.to_string());
-    assert!(vault.path(link).is_symlink(), "the link is somebody's, too");
+    assert!(done > 0, "some calls met the file");
+    // What somebody carried off between two looks of ours may hold words that were not acknowledged, but never
+    // fewer than were.
+    let names = vault.tree();
+    let files = names.iter().filter(|name| !vault.path(name).is_symlink()).map(|name| vault.text(name).len() - 1);
+    let most = files.max().expect("the file");
+    assert!((done..=tried).contains(&most), "{most} of {done} acknowledged and {tried} tried: {names:?}");
+    assert!(names.iter().any(|name| vault.path(name).is_symlink()), "the link is somebody's, too: {names:?}");
 }

@@ -3,6 +3,9 @@
 /// Spawn, ping, memory and idleness of proxy and daemon.
 pub mod spine;
 
+/// Acknowledged writes beside the disk's own time.
+pub mod writes;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -10,7 +13,7 @@ use std::time::Duration;
 pub type Part = fn() -> Vec<Figure>;
 
 /// Every part, by the name it is asked for.
-pub const PARTS: [(&str, Part); 1] = [("spine", spine::figures)];
+pub const PARTS: [(&str, Part); 2] = [("spine", spine::figures), ("writes", writes::figures)];
 
 /// One figure, beside its goal.
 #[derive(Debug)]

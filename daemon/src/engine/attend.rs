@@ -1,0 +1,77 @@
+//! The trees that a session works with: found when it begins and when its roots change, watched for as long as
+//! it lasts. Finding them asks the disk, so nobody waits for it.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::Engine;
+use crate::clock::Now;
+use crate::disk::{Eyes, Reporter};
+use crate::tools::{Call, Catalogue, Session};
+
+/// A session's trees.
+#[derive(Debug)]
+pub struct Attended {
+    engine: Arc<Engine>,
+    catalogue: Arc<Catalogue>,
+    session: Arc<Session>,
+    trees: Mutex<BTreeSet<PathBuf>>,
+    /// Held by whoever looks, so that the last look has the last word; nobody else waits for a disk.
+    looking: Mutex<()>,
+    /// Warnings about them that the session has heard.
+    heard: Mutex<BTreeSet<String>>,
+}
+
+impl Attended {
+    /// Begins to attend to a session.
+    pub fn begin(call: &Call) -> Arc<Self> {
+        let this = Arc::new(Self {
+            engine: Arc::clone(&call.engine),
+            catalogue: Arc::clone(&call.catalogue),
+            session: Arc::clone(&call.session),
+            trees: Mutex::default(),
+            looking: Mutex::default(),
+            heard: Mutex::default(),
+        });
+        this.look_again();
+        this
+    }
+
+    /// The session's roots may lead to other trees than before.
+    pub fn look_again(self: &Arc<Self>) {
+        let this = Arc::clone(self);
+        tokio::task::spawn_blocking(move || this.find());
+    }
+
+    /// Other sessions may name the projects this one works in, and its trees are watched.
+    fn find(&self) {
+        let _last = self.looking.lock();
+        let Self { engine, session, .. } = self;
+        let now = Now::read(&session.zone.0).at;
+        session.directory.iter().chain(session.roots().iter()).for_each(|place| engine.projects.learn(place, now));
+        let reporter = Reporter::default();
+        let eyes = Eyes { roots: &engine.roots, projects: &engine.projects, session, reporter: &reporter };
+        let places = self.catalogue.families().flat_map(|family| (family.trees)(session));
+        let found: BTreeSet<PathBuf> = places.filter_map(|place| place.tree(&eyes).ok()).collect();
+        let mut trees = self.trees.lock();
+        found.difference(&trees).for_each(|tree| engine.watch.want(tree.clone()));
+        trees.difference(&found).for_each(|tree| engine.watch.release(tree.clone()));
+        *trees = found;
+    }
+
+    /// What the session should know about its trees and has not heard yet.
+    pub fn news(&self) -> Vec<String> {
+        let warnings = self.engine.watch.warnings(&self.trees.lock());
+        let mut heard = self.heard.lock();
+        warnings.into_iter().filter(|warning| heard.insert(warning.clone())).collect()
+    }
+}
+
+impl Drop for Attended {
+    fn drop(&mut self) {
+        std::mem::take(self.trees.get_mut()).into_iter().for_each(|tree| self.engine.watch.release(tree));
+    }
+}

@@ -1,0 +1,60 @@
+//! Acknowledged writes through proxy and daemon, beside what the disk itself takes for them: write, flush, rename,
+//! flush of the directory, in the same directory and the same minute.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{Figure, ms, spread};
+use crate::harness::Home;
+
+const WRITES: usize = 400;
+/// As large as a note.
+const NOTE: usize = 2_000;
+/// What we may add to the disk's own time.
+const GOAL: f64 = 1.2;
+
+/// All figures of this part.
+pub fn figures() -> Vec<Figure> {
+    let home = Home::new();
+    let text = "words ".repeat(NOTE / 6);
+    home.write("vault/note.md", format!("{text}|"));
+    let mut client = home.host(&["--only", "vault"]);
+    let vault = home.project().join("vault");
+    let (mut disk, mut replaced, mut created) = (Vec::new(), Vec::new(), Vec::new());
+    for turn in 0..WRITES {
+        disk.push(disk_alone(&vault, &text));
+        let (find, replace) = if turn % 2 == 0 { ("|", "/") } else { ("/", "|") };
+        let arguments = json!({ "path": "note.md", "find": find, "replace": replace });
+        let began = Instant::now();
+        client.call_ok("vault_replace", arguments);
+        replaced.push(began.elapsed());
+        let arguments = json!({ "path": format!("new/{turn}.md"), "content": text });
+        let began = Instant::now();
+        client.call_ok("vault_create", arguments);
+        created.push(began.elapsed());
+    }
+    let [disk, replaced, created] = [disk, replaced, created].map(spread);
+    let both = |spread: super::Spread| format!("{:.2} / {:.2} ms", ms(spread.p50), ms(spread.p95));
+    let above = |time: Duration| ms(time) - ms(disk.p50);
+    vec![
+        Figure::note("disk: write, flush, rename, flush, p50 / p95", both(disk)),
+        Figure::note("vault_replace acknowledged, p50 / p95", both(replaced)),
+        Figure::note("vault_create acknowledged, p50 / p95", both(created)),
+        Figure::at_most("vault_replace above the disk, p50", above(replaced.p50), GOAL, "ms"),
+        Figure::at_most("vault_create above the disk, p50", above(created.p50), GOAL, "ms"),
+    ]
+}
+
+fn disk_alone(directory: &Path, text: &str) -> Duration {
+    let (temp, path) = (directory.join("temp"), directory.join("anchor.md"));
+    let began = Instant::now();
+    let mut file = File::create(&temp).expect("a file");
+    file.write_all(text.as_bytes()).and_then(|()| file.sync_all()).expect("it is flushed");
+    fs::rename(&temp, &path).expect("it is renamed");
+    File::open(directory).and_then(|directory| directory.sync_all()).expect("the directory is flushed");
+    began.elapsed()
+}

@@ -110,9 +110,11 @@ fn r13_a_directory_that_may_not_be_read_is_seen_once_it_may() {
     watched.write("closed/file.md", "text");
     watched.settled();
     let closed = watched.root.join("closed");
-    for mode in [0o000, 0o755] {
+    for (mode, is_said) in [(0o000, true), (0o755, false)] {
         fs::set_permissions(&closed, fs::Permissions::from_mode(mode)).expect("a mode");
         watched.settled();
+        let warning = watched.known().expect("watched").warning;
+        assert_eq!(warning.is_some_and(|warning| warning.contains("cannot be read")), is_said);
     }
     assert_eq!(scan(&watched.root).files(), 1);
     watched.every_directory_is_seen();

@@ -198,26 +198,33 @@ fn stopped(story: &Story, faulty: &Arc<Faulty>) -> Ground {
 #[test]
 fn r1_a_recovery_that_is_cut_off_is_taken_up_by_the_next() {
     for_each_story(|story| {
-        let mut recoveries = 0;
-        for_each_call(Fault::Stop, |number, faulty| {
-            for fault in [Fault::Stop, Fault::Errno(5)] {
-                for_each_call(fault, |again, second| {
-                    let about = format!("{}, stopped at call {number}, then {fault:?} at {again}", story.name);
-                    let ground = stopped(story, &Arc::new(Faulty::new(Fault::Stop, number)));
-                    if let Ok(desk) = ground.open(Arc::clone(second) as _) {
-                        desk.close();
-                    }
-                    ground.reopen().close();
-                    let is_old = || files(&ground.tree()) == expected(story.before);
-                    assert!(story.is_done(&ground) || is_old(), "{about}: {:?}", ground.tree());
-                    story.check_once(&ground, &about);
-                    recoveries += 1;
-                });
-            }
-            let _ = stopped(story, faulty);
+        let mut recoveries = Vec::new();
+        std::thread::scope(|scope| {
+            let faults = [Fault::Stop, Fault::Errno(5)];
+            let runs = faults.map(|fault| scope.spawn(move || cut_off(story, fault)));
+            recoveries.extend(runs.into_iter().map(|run| run.join().expect("a run without complaint")));
         });
-        format!("{recoveries} recoveries cut off")
+        format!("{recoveries:?} recoveries cut off")
     });
+}
+
+fn cut_off(story: &Story, fault: Fault) -> usize {
+    let mut recoveries = 0;
+    for_each_call(Fault::Stop, |number, faulty| {
+        recoveries += for_each_call(fault, |again, second| {
+            let about = format!("{}, stopped at call {number}, then {fault:?} at {again}", story.name);
+            let ground = stopped(story, &Arc::new(Faulty::new(Fault::Stop, number)));
+            if let Ok(desk) = ground.open(Arc::clone(second) as _) {
+                desk.close();
+            }
+            ground.reopen().close();
+            let is_old = || files(&ground.tree()) == expected(story.before);
+            assert!(story.is_done(&ground) || is_old(), "{about}: {:?}", ground.tree());
+            story.check_once(&ground, &about);
+        });
+        let _ = stopped(story, faulty);
+    });
+    recoveries
 }
 
 /// Somebody writes while no daemon is there: nothing of it is lost, and two files are still written together.

@@ -24,8 +24,9 @@ use crate::families::Registered;
 use crate::socket::{self, listen};
 use crate::tools::Registry;
 
-/// Threads that serve sockets; work that waits has a pool of its own.
-const SERVING_THREADS: usize = 2;
+/// Threads that serve sockets: one, so that an answer never has to wake another thread on its way. Work that
+/// waits has a pool of its own, and long messages are read and written beside it.
+const SERVING_THREADS: usize = 1;
 /// Threads that wait for disks; each session may have a few of them at once.
 const WAITING_THREADS: usize = 32;
 /// How long calls that nobody waits for any more may go on when we leave.

@@ -1,18 +1,23 @@
-//! The trees that a session works with: found when it begins and when its roots change, watched for as long as
-//! it lasts. Finding them asks the disk, so nobody waits for it.
+//! What is done for a session besides answering it: it counts as a client, and the trees that it works with are
+//! found and watched for as long as it lasts. Nobody waits for it, and the session's first answer goes before it.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use super::Engine;
+use super::{Engine, Event};
 use crate::clock::Now;
 use crate::disk::{Eyes, Reporter};
 use crate::tools::{Call, Catalogue, Session};
 
-/// A session's trees.
+/// Waking other threads would delay a session's first answer; they are woken after it.
+const FIRST_ANSWER: Duration = Duration::from_millis(20);
+
+/// A session that counts as a client, and its trees.
 #[derive(Debug)]
 pub struct Attended {
     engine: Arc<Engine>,
@@ -23,6 +28,8 @@ pub struct Attended {
     looking: Mutex<()>,
     /// Warnings about them that the session has heard.
     heard: Mutex<BTreeSet<String>>,
+    /// Whether it has been counted.
+    counted: AtomicBool,
 }
 
 impl Attended {
@@ -35,8 +42,17 @@ impl Attended {
             trees: Mutex::default(),
             looking: Mutex::default(),
             heard: Mutex::default(),
+            counted: AtomicBool::new(false),
         });
-        this.look_again();
+        let later = Arc::downgrade(&this);
+        tokio::spawn(async move {
+            tokio::time::sleep(FIRST_ANSWER).await;
+            if let Some(this) = later.upgrade() {
+                this.counted.store(true, Ordering::Release);
+                this.engine.post(Event::Opened);
+                this.look_again();
+            }
+        });
         this
     }
 
@@ -72,6 +88,9 @@ impl Attended {
 
 impl Drop for Attended {
     fn drop(&mut self) {
+        if *self.counted.get_mut() {
+            self.engine.post(Event::Closed);
+        }
         std::mem::take(self.trees.get_mut()).into_iter().for_each(|tree| self.engine.watch.release(tree));
     }
 }

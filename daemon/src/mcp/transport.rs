@@ -10,7 +10,10 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use rmcp::RoleServer;
-use rmcp::model::{ClientJsonRpcMessage, GetMeta, JsonRpcMessage, RequestId, ServerJsonRpcMessage, ServerNotification};
+use rmcp::model::{
+    ClientJsonRpcMessage, GetMeta, JsonRpcMessage, RequestId, ResourceContents, ServerJsonRpcMessage,
+    ServerNotification, ServerResult,
+};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage, serve_directly};
 use rmcp::transport::Transport;
 use serde_json::json;
@@ -27,6 +30,8 @@ use crate::tools::Call;
 
 /// Notifications and responses that rmcp has not taken yet; more make the sender wait.
 const MOST_ASIDE: usize = 64;
+/// Longer messages are read and written beside the others.
+const LONG_MESSAGE: usize = 64 << 10;
 /// How long a leaving daemon waits for answers that are being worked on.
 const DRAIN: Duration = Duration::from_secs(4);
 /// And for a client to take its last word.
@@ -129,7 +134,7 @@ impl Desk {
     }
 
     async fn take(&self, sequence: u64, bytes: &[u8]) {
-        let admission = self.ledger.lock().admit(sequence, bytes);
+        let admission = beside_others(bytes.len(), || self.ledger.lock().admit(sequence, bytes));
         match admission {
             Admission::Pass(message) if matches!(*message, JsonRpcMessage::Request(_)) => self.pass(message, None),
             Admission::Pass(message) => {
@@ -164,7 +169,7 @@ impl Desk {
 
     async fn answer(&self, flight: Flight, message: &ServerJsonRpcMessage) {
         if flight.sequence != 0 {
-            let bytes = within_limit(message, serialised(message));
+            let bytes = beside_others(weight(message), || within_limit(message, serialised(message)));
             self.outbox.message(flight.sequence, bytes, Part::Answer).await;
         }
         let released = self.ledger.lock().landed(flight);
@@ -209,6 +214,30 @@ impl Desk {
 
     fn count(&self) {
         self.connected.in_flight.store(self.ledger.lock().in_flight() as u32, Ordering::Relaxed);
+    }
+}
+
+/// Reading or writing a long message takes a while: others are served meanwhile, by another thread.
+fn beside_others<T>(length: usize, work: impl FnOnce() -> T) -> T {
+    if length > LONG_MESSAGE { tokio::task::block_in_place(work) } else { work() }
+}
+
+/// About how long a message will be: its texts, which are all that grows.
+fn weight(message: &ServerJsonRpcMessage) -> usize {
+    let JsonRpcMessage::Response(response) = message else { return 0 };
+    match &response.result {
+        ServerResult::CallToolResult(result) => {
+            result.content.iter().filter_map(|block| block.as_text()).map(|text| text.text.len()).sum()
+        }
+        ServerResult::ReadResourceResult(result) => result
+            .contents
+            .iter()
+            .map(|contents| match contents {
+                ResourceContents::TextResourceContents { text, .. } => text.len(),
+                _ => 0,
+            })
+            .sum(),
+        _ => 0,
     }
 }
 

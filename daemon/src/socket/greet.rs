@@ -89,7 +89,6 @@ async fn session(
     let session = Arc::new(session_of(hello, key));
     engine.sessions.insert(key, Arc::clone(&connected));
     engine.count(|counters| &counters.sessions);
-    engine.post(Event::Opened);
     if welcome(connection, words, key, notice).await {
         let turns = Arc::new(Semaphore::new(TURNS));
         let call = Call { engine: Arc::clone(engine), catalogue, session, turns };
@@ -98,7 +97,6 @@ async fn session(
     }
     // A session that has resumed on another connection already is not ours to remove.
     engine.sessions.remove_if(&key, |_, current| Arc::ptr_eq(current, &connected));
-    engine.post(Event::Closed);
 }
 
 /// What the families may know of a greeting.

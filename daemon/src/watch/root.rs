@@ -148,7 +148,7 @@ impl Root {
         // A new directory may have got the number of one that was removed, but not its watch.
         let is_heard = self.silent || self.limited.is_some() || native.is_watched(&self.path);
         match number {
-            Some(_) if number == self.number && self.missing_since.is_none() && is_heard => Vec::new(),
+            Some(_) if number == self.number && self.missing_since.is_none() && is_heard && !self.shaky => Vec::new(),
             Some(_) => self.rescan(native, "the root came or changed", now),
             None => self.absent(native, now),
         }

@@ -12,7 +12,7 @@ const SPAWNS: usize = 200;
 const COLD_STARTS: usize = 15;
 const PINGS: usize = 5000;
 const STORM: usize = 50;
-const IDLE: Duration = Duration::from_secs(1);
+const IDLE: Duration = Duration::from_secs(30);
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
 

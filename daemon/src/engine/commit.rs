@@ -56,6 +56,9 @@ impl Engine {
             return Ok(answer);
         }
         let mut locked = file_names(&edit, &eyes, writing.family)?;
+        let first = edit.files.first().map(|file| file.path.clone());
+        // What was computed before the locks holds if nobody had to be waited for; the scribe looks once more.
+        let mut computed = Some((answer, edit));
         for _ in 0..ATTEMPTS {
             let held = self.files_in_progress.take(locked.iter().cloned());
             if reporter.is_cancelled() {
@@ -65,7 +68,10 @@ impl Engine {
                     "cancelled; nothing was done",
                 ));
             }
-            let (answer, edit) = writing.halves.run(writing.arguments, &eyes, &now())?;
+            let (answer, edit) = match computed.take().filter(|_| !held.waited()) {
+                Some(computed) => computed,
+                None => writing.halves.run(writing.arguments, &eyes, &now())?,
+            };
             if edit.is_empty() {
                 self.answers.lock().remember(&names, &answer);
                 return Ok(answer);
@@ -85,8 +91,7 @@ impl Engine {
                 Err((path, why)) => return Err((writing.family.unwritten)(&path, &unwritable(why))),
             }
         }
-        let path = edit.files.first().map(|file| file.path.clone());
-        Err(match path {
+        Err(match first {
             Some(path) => (writing.family.unwritten)(&path, &Unwritable::KeepsMoving),
             None => Failure::internal("an edit has files"),
         })

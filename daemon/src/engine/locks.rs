@@ -26,6 +26,7 @@ pub struct Held<'a, K: Eq + Hash + Ord + Clone> {
     locks: &'a Locks<K>,
     names: Vec<K>,
     guards: Vec<ArcMutexGuard<RawMutex, ()>>,
+    waited: bool,
 }
 
 impl<K: Eq + Hash + Ord + Clone> Locks<K> {
@@ -34,13 +35,17 @@ impl<K: Eq + Hash + Ord + Clone> Locks<K> {
         let mut names: Vec<K> = names.into_iter().collect();
         names.sort();
         names.dedup();
+        let mut waited = false;
         let lock = |name: &K| {
             // The map's own lock is let go before the wait.
             let lock = Arc::clone(&self.held.entry(name.clone()).or_default());
-            Mutex::lock_arc(&lock)
+            Mutex::try_lock_arc(&lock).unwrap_or_else(|| {
+                waited = true;
+                Mutex::lock_arc(&lock)
+            })
         };
         let guards = names.iter().map(lock).collect();
-        Held { locks: self, names, guards }
+        Held { locks: self, names, guards, waited }
     }
 }
 
@@ -51,6 +56,11 @@ impl<K: Eq + Hash + Ord + Clone + fmt::Debug> fmt::Debug for Held<'_, K> {
 }
 
 impl<K: Eq + Hash + Ord + Clone> Held<'_, K> {
+    /// Whether somebody else had one of them just before.
+    pub fn waited(&self) -> bool {
+        self.waited
+    }
+
     /// Whether these names, and perhaps others, are held.
     pub fn covers(&self, names: &[K]) -> bool {
         names.iter().all(|name| self.names.contains(name))

@@ -19,7 +19,7 @@ const WAITING_BYTES: usize = 8 << 20;
 /// Bytes of subscriptions that are made again; what is beyond lives as long as its daemon.
 const RENEWED_BYTES: usize = 512 << 10;
 /// A request that was under way this often when a daemon died is not sent again: it may be the cause.
-const SENDS: u8 = 4;
+const SENDS: u8 = 10;
 
 /// What acknowledges a subscription.
 const ACKNOWLEDGED: &[u8] = b"notifications/subscriptions/acknowledged";

@@ -122,7 +122,7 @@ fn r8_a_call_that_kills_every_daemon_is_given_up() {
         let seen = other.call_ok("rehearsal_wings", json!({ "cue": "never" }));
         (seen["waits"]["waiting"].as_u64() > Some(0)).then_some(())
     };
-    for _ in 0..4 {
+    for _ in 0..10 {
         until("the call is under way", || waits(&mut other));
         home.kill(until("a daemon", || home.daemon_pid()));
     }

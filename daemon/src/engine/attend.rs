@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::sync::OnceCell;
 
 use super::{Engine, Event};
 use crate::clock::Now;
@@ -30,6 +31,8 @@ pub struct Attended {
     heard: Mutex<BTreeSet<String>>,
     /// Whether it has been counted.
     counted: AtomicBool,
+    /// Whether its trees have been looked for.
+    looked: OnceCell<()>,
 }
 
 impl Attended {
@@ -43,6 +46,7 @@ impl Attended {
             looking: Mutex::default(),
             heard: Mutex::default(),
             counted: AtomicBool::new(false),
+            looked: OnceCell::new(),
         });
         let later = Arc::downgrade(&this);
         tokio::spawn(async move {
@@ -50,10 +54,20 @@ impl Attended {
             if let Some(this) = later.upgrade() {
                 this.counted.store(true, Ordering::Release);
                 this.engine.post(Event::Opened);
-                this.look_again();
+                this.looked().await;
             }
         });
         this
+    }
+
+    /// Before a session's first call its projects are known to others; later this costs nothing.
+    pub async fn looked(self: &Arc<Self>) {
+        self.looked
+            .get_or_init(|| async {
+                let this = Arc::clone(self);
+                let _ = tokio::task::spawn_blocking(move || this.find()).await;
+            })
+            .await;
     }
 
     /// The session's roots may lead to other trees than before.

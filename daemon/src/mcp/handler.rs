@@ -186,6 +186,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         self.meet(&context);
+        self.attended.looked().await;
         self.roots.ask_if_needed(&self.call.session, &context).await;
         let (steps, mut reported) = mpsc::unbounded_channel();
         let token = context.meta.get_progress_token();

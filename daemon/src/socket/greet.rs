@@ -19,7 +19,7 @@ use crate::engine::event::Why;
 use crate::engine::{Attended, Connected, Engine, Event};
 use crate::mcp;
 use crate::tools::call::TURNS;
-use crate::tools::session::TimeZoneOrSystem;
+use crate::tools::session::Zone;
 use crate::tools::{Call, Session};
 
 /// Nobody waits longer than this until everything has been seen.
@@ -106,7 +106,7 @@ fn session_of(hello: Hello, key: SessionKey) -> Session {
         key: Some(key.to_string()),
         directory: directory.is_absolute().then_some(directory),
         environment: hello.environment.into_iter().collect(),
-        zone: TimeZoneOrSystem(zone_named(&hello.time_zone)),
+        zone: Zone(zone_named(&hello.time_zone)),
         umask: hello.umask,
         ..Session::default()
     }

@@ -2,13 +2,13 @@
 //!
 //! Filled from the greeting of a proxy; the roots follow when the host has told them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
-use dashmap::DashSet;
 use jiff::tz::TimeZone;
+use parking_lot::Mutex;
 
 /// One session, as the families see it.
 #[derive(Debug, Default)]
@@ -20,22 +20,22 @@ pub struct Session {
     /// The session's settings; paths among them are absolute.
     pub environment: BTreeMap<String, String>,
     /// Dates in names of new files are in this zone.
-    pub zone: TimeZoneOrSystem,
+    pub zone: Zone,
     /// New files get `0666 & !umask`.
     pub umask: u32,
     /// Settings whose nonsense has been logged.
-    pub(crate) warned: DashSet<String>,
+    pub(crate) warned: Mutex<BTreeSet<String>>,
     /// The host's roots, once it has told them.
     pub(crate) roots: ArcSwapOption<Vec<PathBuf>>,
 }
 
-/// A zone, the system's by default.
+/// A zone; UTC until the session has told its own.
 #[derive(Debug, Clone)]
-pub struct TimeZoneOrSystem(pub TimeZone);
+pub struct Zone(pub TimeZone);
 
-impl Default for TimeZoneOrSystem {
+impl Default for Zone {
     fn default() -> Self {
-        Self(TimeZone::system())
+        Self(TimeZone::UTC)
     }
 }
 
@@ -51,7 +51,7 @@ impl Session {
         match value.trim().parse::<usize>() {
             Ok(count) if count >= 1 => Some(count),
             _ => {
-                if self.warned.insert(name.to_owned()) {
+                if self.warned.lock().insert(name.to_owned()) {
                     tracing::warn!(setting = name, "ignored: not an integer of at least 1");
                 }
                 None

@@ -14,7 +14,7 @@ use super::turns::heavy;
 use super::writes_load::{Chance, litter};
 
 const HOSTS: usize = 4;
-const TIME: Duration = Duration::from_secs(8);
+const TIME: Duration = Duration::from_secs(10);
 const END: &str = "(end)";
 
 /// How a hand writes a line: it may read the file first, and knows nothing of locks.

@@ -10,7 +10,7 @@ use super::turns::heavy;
 use super::writes_load::{Chance, Work, Writers, litter, prepare};
 
 const HOSTS: usize = 6;
-const KILLS: usize = 40;
+const KILLS: usize = 60;
 const FAREWELLS: usize = 20;
 
 /// Ends daemons at random moments while hosts write.

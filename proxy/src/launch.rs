@@ -66,7 +66,7 @@ impl Launcher {
                 Err(std::fs::TryLockError::WouldBlock) => {
                     return Err(Why::new(
                         "another program is starting the daemon and has not finished",
-                        "try again in a moment; if it stays so, run `trellisd doctor`",
+                        "try again in a moment; if it stays so, run `trellisd status`",
                     ));
                 }
                 Err(std::fs::TryLockError::Error(error)) => return Err(no_file(&places.start_lock(), &error)),
@@ -105,7 +105,7 @@ impl Launcher {
                         // Somebody has ended it already.
                         Err(_) if is_ended(&mut child) && Instant::now() < until => Ok(None),
                         Err(error) => {
-                            Err(Why::new(format!("the daemon says it is ready, but {error}"), "run `trellisd doctor`"))
+                            Err(Why::new(format!("the daemon says it is ready, but {error}"), "run `trellisd status`"))
                         }
                     }
                 }
@@ -176,7 +176,7 @@ fn watch(child: &mut Child, places: &Places, uid: u32, soon: Instant, until: Ins
 fn not_started(reason: &str, places: &Places) -> Why {
     Why::new(
         format!("the daemon did not start: {reason}"),
-        format!("run `trellisd doctor`, or look into {}", places.log.display()),
+        format!("run `trellisd run` in a terminal to see why, or look into {}", places.log.display()),
     )
 }
 

@@ -50,7 +50,7 @@ pub(crate) fn answer(peek: &Peek<'_>, why: &Why, sent: bool, tools: Option<&str>
 /// The answer to a request that was under way too often when a daemon died.
 pub(crate) fn outcome_unknown(id: &str) -> Vec<u8> {
     let message = "the Trellis daemon ended while it worked on this request: it may or may not have been done";
-    error(id, "outcome_unknown", message, "look at the files before you repeat a write; run `trellisd doctor`")
+    error(id, "outcome_unknown", message, "look at the files before you repeat a write; run `trellisd status`")
 }
 
 /// The answer to a request that has no place in the queue.

@@ -255,14 +255,14 @@ fn lasting(why: Why) -> Trouble {
 }
 
 fn passing(message: String) -> Trouble {
-    Trouble { why: Why::new(message, "try again in a moment; if it stays so, run `trellisd doctor`"), lasting: false }
+    Trouble { why: Why::new(message, "try again in a moment; if it stays so, run `trellisd status`"), lasting: false }
 }
 
 fn unreachable_socket(error: &ConnectError) -> Trouble {
     let hint = match error {
         ConnectError::PathTooLong(_) => "set TRELLIS_SOCKET to a shorter path, for the daemon too",
         ConnectError::Foreign { .. } => "set TRELLIS_SOCKET to a path in a directory of your own",
-        ConnectError::Nobody | ConnectError::System(..) => "run `trellisd doctor`",
+        ConnectError::Nobody | ConnectError::System(..) => "run `trellisd status`",
     };
     let is_lasting = match error {
         ConnectError::PathTooLong(_) | ConnectError::Foreign { .. } => true,

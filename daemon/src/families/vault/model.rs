@@ -78,7 +78,7 @@ mod tests {
     }
 
     fn check(environment: &[(&str, &str)], named: Option<&str>, expected: Place) {
-        assert_eq!(place(&session(Some("/work"), environment), named.map(Path::new)), expected, "{environment:?}");
+        assert_eq!(place(&session(Some("/srv"), environment), named.map(Path::new)), expected, "{environment:?}");
     }
 
     fn in_project(unless: Option<&str>, named: Option<&str>, below: &str) -> Place {
@@ -88,13 +88,13 @@ mod tests {
 
     #[test]
     fn the_settings_say_where_the_vault_is() {
-        check(&[], None, in_project(Some("/work/vault"), None, "vault"));
-        check(&[("VAULT_ROOT", "")], None, in_project(Some("/work/vault"), None, "vault"));
+        check(&[], None, in_project(Some("/srv/vault"), None, "vault"));
+        check(&[("VAULT_ROOT", "")], None, in_project(Some("/srv/vault"), None, "vault"));
         check(&[("VAULT_ROOT", "/notes")], None, Place::Fixed("/notes".into()));
         check(&[("VAULT_ROOT", "/notes")], Some("/p"), Place::Fixed("/notes".into()));
-        check(&[("VAULT_ROOT", "docs/v")], None, in_project(Some("/work/docs/v"), None, "docs/v"));
+        check(&[("VAULT_ROOT", "docs/v")], None, in_project(Some("/srv/docs/v"), None, "docs/v"));
         check(&[("WORKSPACE_ROOT", "/space")], None, in_project(Some("/space/vault"), None, "vault"));
-        check(&[("WORKSPACE_ROOT", "sub")], None, in_project(Some("/work/sub/vault"), None, "vault"));
+        check(&[("WORKSPACE_ROOT", "sub")], None, in_project(Some("/srv/sub/vault"), None, "vault"));
         check(&[("WORKSPACE_ROOT", "/space")], Some("/p"), in_project(None, Some("/p"), "vault"));
         assert_eq!(place(&session(None, &[]), None), in_project(None, None, "vault"));
         assert_eq!(place(&session(None, &[("WORKSPACE_ROOT", "sub")]), None), in_project(None, None, "vault"));

@@ -17,6 +17,9 @@ pub mod config;
 /// Time as an argument.
 pub mod clock;
 
+/// Numbers that nobody else has.
+pub mod chance;
+
 /// Roots in, batches of changes out.
 pub mod watch;
 

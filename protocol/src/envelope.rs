@@ -164,8 +164,6 @@ pub enum Part {
     Answer,
     /// Ends a message that does not answer it: a notification, a request of the daemon's.
     Aside,
-    /// No message: the request will have no answer, because it was cancelled.
-    Dropped,
 }
 
 /// Why a connection ends.

@@ -194,11 +194,6 @@ impl Pending {
         true
     }
 
-    /// The daemon will never answer this one.
-    pub(crate) fn forget(&mut self, sequence: u64) {
-        self.remove(sequence);
-    }
-
     /// The host was answered an `initialize`, by a daemon or by us.
     pub(crate) fn opened(&mut self, initialize: Vec<u8>) {
         self.initialize = Some(initialize);

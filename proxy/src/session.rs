@@ -250,10 +250,6 @@ impl Session {
                 state.pending.aside(frame.sequence, &frame.payload.0);
                 true
             }
-            Part::Dropped => {
-                state.pending.forget(frame.sequence);
-                false
-            }
             Part::More => false,
         };
         if state.pending.has_sendable() {

@@ -71,9 +71,8 @@ fn it_is_said(watched: &mut Watched, words: &str) {
     assert!(answer["_meta"].get("trellis/warnings").is_none(), "only once: {answer}");
 }
 
-#[test]
-fn r13_few_watches_lead_to_looking_again() {
-    let Some(home) = limited(&[("max_inotify_watches", 12)]) else { return };
+/// Twenty directories that cannot all be watched: changes are found all the same, and it is said why so late.
+fn looked_at_again(home: Home, setting: &str) -> Watched {
     for number in 0..20 {
         home.write(&format!("vault/d{number}/file.md"), "text");
     }
@@ -81,7 +80,14 @@ fn r13_few_watches_lead_to_looking_again() {
     watched.settled();
     changes_are_found(&mut watched);
     the_answer_is_true(&mut watched);
-    it_is_said(&mut watched, "fs.inotify.max_user_watches");
+    it_is_said(&mut watched, setting);
+    watched
+}
+
+#[test]
+fn r13_few_watches_lead_to_looking_again() {
+    let Some(home) = limited(&[("max_inotify_watches", 12)]) else { return };
+    let mut watched = looked_at_again(home, "fs.inotify.max_user_watches");
     let known = watched.known().expect("watched");
     assert!(known.watches > 0 && known.watches < 12, "what can be watched is: {known:?}");
     // Where there are watches, nobody has to wait.
@@ -119,14 +125,7 @@ fn r13_watches_that_run_out_later_lead_to_looking_again() {
 #[test]
 fn r13_without_any_watcher_everything_is_looked_at_again() {
     let Some(home) = limited(&[("max_inotify_instances", 0)]) else { return };
-    for number in 0..20 {
-        home.write(&format!("vault/d{number}/file.md"), "text");
-    }
-    let mut watched = Watched::at(home, None);
-    watched.settled();
-    changes_are_found(&mut watched);
-    the_answer_is_true(&mut watched);
-    it_is_said(&mut watched, "fs.inotify.max_user_instances");
+    let mut watched = looked_at_again(home, "fs.inotify.max_user_instances");
     assert_eq!(watched.known().expect("watched").watches, 0);
     // Roots come and go as well.
     let away = watched.beside("away");

@@ -2,7 +2,8 @@
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::hash::{BuildHasher as _, Hasher as _, RandomState};
+
+use crate::chance;
 
 const PREFIX: &str = ".trellis-";
 const SUFFIX: &str = ".vtmp";
@@ -18,12 +19,12 @@ pub struct TempName(String);
 impl DaemonId {
     /// An id that no other daemon has, as far as chance allows.
     pub fn new() -> Self {
-        Self(random() as u32)
+        Self(chance::number() as u32)
     }
 
     /// A name that no other file has.
     pub fn name(self) -> TempName {
-        TempName(format!("{PREFIX}{self}-{:016x}{SUFFIX}", random()))
+        TempName(format!("{PREFIX}{self}-{:016x}{SUFFIX}", chance::number()))
     }
 }
 
@@ -51,7 +52,7 @@ impl TempName {
     /// Another name of the same daemon.
     pub fn twin(&self) -> Self {
         let daemon = &self.0[PREFIX.len()..PREFIX.len() + 8];
-        Self(format!("{PREFIX}{daemon}-{:016x}{SUFFIX}", random()))
+        Self(format!("{PREFIX}{daemon}-{:016x}{SUFFIX}", chance::number()))
     }
 
     /// Whether it is a file of this daemon.
@@ -68,10 +69,6 @@ impl TempName {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-}
-
-fn random() -> u64 {
-    RandomState::new().build_hasher().finish()
 }
 
 #[cfg(test)]

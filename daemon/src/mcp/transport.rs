@@ -24,6 +24,7 @@ use trellis_protocol::message::{self, SERVER_ERROR};
 
 use super::handler::{Handler, resumed};
 use super::ledger::{Admission, Flight, Ledger};
+use crate::chance;
 use crate::engine::{Attended, Connected, Engine};
 use crate::socket::link::{Outbox, Reader};
 use crate::tools::Call;
@@ -244,9 +245,7 @@ fn weight(message: &ServerJsonRpcMessage) -> usize {
 /// Ids of our own requests begin at a random place, so that the answer to one of an earlier daemon's
 /// requests is never taken for an answer to ours. They stay below 2^53, which every host can read.
 fn request_base() -> i64 {
-    use std::hash::{BuildHasher as _, Hasher as _};
-    let random = std::hash::RandomState::new().build_hasher().finish();
-    ((random & 0xffff_ffff) as i64) << 20
+    ((chance::number() & 0xffff_ffff) as i64) << 20
 }
 
 fn serialised(message: &ServerJsonRpcMessage) -> Vec<u8> {

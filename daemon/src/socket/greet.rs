@@ -14,6 +14,7 @@ use trellis_protocol::{SessionKey, codec, version};
 
 use super::link::{Connection, Outbox, Reader, write_raw};
 use super::peer;
+use crate::chance;
 use crate::clock::zone_named;
 use crate::engine::event::Why;
 use crate::engine::{Attended, Connected, Engine, Event};
@@ -188,7 +189,6 @@ fn draining() -> Refused {
 
 /// A name for a session that no other has.
 fn new_key() -> SessionKey {
-    use std::hash::{BuildHasher as _, Hasher as _};
-    let random = || u128::from(std::hash::RandomState::new().build_hasher().finish());
+    let random = || u128::from(chance::number());
     SessionKey(random() << 64 | random())
 }

@@ -145,18 +145,7 @@ fn a_directory_that_may_not_be_written() {
     home.write("vault/open/a.md", "old");
     let closed = home.project().join("vault/closed");
     fs::set_permissions(&closed, fs::Permissions::from_mode(0o555)).expect("a mode");
-    // The system denies nothing to root; then the daemon is started without that privilege.
-    let proxy = programs::proxy();
-    let mut command = if rustix::process::geteuid().is_root() {
-        let mut command = home.command("setpriv".as_ref());
-        command.arg("--bounding-set=-dac_override,-dac_read_search").arg(proxy);
-        command
-    } else {
-        home.command(&proxy)
-    };
-    command.args(["--only", "vault"]);
-    let mut client = Client::start(command);
-    client.initialize("2025-11-25");
+    let client = home.unprivileged_host(&["--only", "vault"]);
     let mut vault = Vault { home, client };
     check_refused(&mut vault, "vault_create", &creating("closed/b.md", "x"), "forbidden", "denied");
     check_refused(&mut vault, "vault_create", &creating("closed/new/b.md", "x"), "forbidden", "denied");

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::process::Command;
 
 use serde_json::{Value, json};
-use trellis_tests::harness::{Client, Home, programs};
+use trellis_tests::harness::Home;
 
 use super::Vault;
 
@@ -82,18 +82,7 @@ fn what_the_system_denies_is_forbidden() {
     let close = |path: &std::path::Path| fs::set_permissions(path, fs::Permissions::from_mode(0o000)).expect("closed");
     close(&secret);
     close(&home.project().join("vault/closed"));
-    // The system denies nothing to root; then the daemon is started without that privilege.
-    let proxy = programs::proxy();
-    let mut command = if rustix::process::geteuid().is_root() {
-        let mut command = home.command("setpriv".as_ref());
-        command.arg("--bounding-set=-dac_override,-dac_read_search").arg(proxy);
-        command
-    } else {
-        home.command(&proxy)
-    };
-    command.args(["--only", "vault"]);
-    let mut client = Client::start(command);
-    client.initialize("2025-11-25");
+    let client = home.unprivileged_host(&["--only", "vault"]);
     let mut vault = Vault { home, client };
     for tool in READERS {
         vault.check_refused(tool, at("secret.md"), "forbidden", "secret.md");

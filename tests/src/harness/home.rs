@@ -116,6 +116,23 @@ impl Home {
         client
     }
 
+    /// The same, with a daemon to which the system may deny something: to root it denies nothing, so that
+    /// privilege is left out.
+    pub fn unprivileged_host(&self, flags: &[&str]) -> Client {
+        let proxy = programs::proxy();
+        let mut command = if rustix::process::geteuid().is_root() {
+            let mut command = self.command("setpriv".as_ref());
+            command.arg("--bounding-set=-dac_override,-dac_read_search").arg(proxy);
+            command
+        } else {
+            self.command(&proxy)
+        };
+        command.args(flags);
+        let mut client = Client::start(command);
+        client.initialize("2025-11-25");
+        client
+    }
+
     /// Runs `trellisd` with these arguments to its end.
     pub fn trellisd(&self, arguments: &[&str]) -> Output {
         self.command(&self.daemon).args(arguments).output().expect("trellisd runs")

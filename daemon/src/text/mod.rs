@@ -2,3 +2,27 @@
 
 /// Names of files that work on every system.
 pub mod names;
+
+/// Words without case and accents.
+pub mod folding;
+
+/// The hash of a file that users see.
+pub mod hash;
+
+/// A name as one segment of a URI.
+pub mod percent;
+
+/// A title as part of a file's name.
+pub mod slug;
+
+/// Lines, and which of them are code.
+pub mod fences;
+
+/// Headings and sections.
+pub mod outline;
+
+/// Front matter: found, merged, written.
+pub mod front;
+
+/// Values in YAML, on one line.
+pub mod yaml;

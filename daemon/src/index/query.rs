@@ -1,0 +1,274 @@
+//! What a person typed → what is looked for. Pure, and never an error: what is no syntax is plain text.
+
+use std::collections::HashSet;
+
+use unicode_normalization::char::is_combining_mark;
+
+use super::analyse::{Piece, Sort, analyse, is_gram, is_joint};
+
+/// More terms than this are left out, and so is what is beyond this many bytes.
+const MOST_TERMS: usize = 256;
+const LONGEST: usize = 4096;
+/// A phrase has at most so many parts.
+const MOST_PARTS: usize = 64;
+
+/// What is looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Query {
+    /// All of these, or as many as possible.
+    pub wanted: Vec<Group>,
+    /// None of these.
+    pub unwanted: Vec<Clause>,
+}
+
+/// Any of these.
+pub type Group = Vec<Clause>;
+
+/// One thing to look for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Clause {
+    /// A word, in any of its shades.
+    Word {
+        /// Without accents.
+        folded: String,
+        /// With them, if it was typed so.
+        spelt: Option<String>,
+    },
+    /// Everything that begins so.
+    Prefix(String),
+    /// Pieces that follow each other.
+    Phrase {
+        /// Each with its distance from the first.
+        parts: Vec<(u32, String)>,
+        /// The last part is only the beginning of a word.
+        open: bool,
+        /// The same as one word.
+        joined: Option<String>,
+    },
+}
+
+/// What stands between blanks and quotes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Token<'a> {
+    Or,
+    Not,
+    And,
+    Plain { text: &'a str, minus: bool },
+    Quoted { text: &'a str, minus: bool },
+}
+
+impl Query {
+    /// Reads what was typed.
+    pub fn read(typed: &str) -> Self {
+        let mut tokens = tokens(&typed[..typed.floor_char_boundary(LONGEST)]);
+        tokens.truncate(MOST_TERMS);
+        let query = Self::of(&tokens);
+        if !query.wanted.is_empty() {
+            return query;
+        }
+        // Nothing to find but what was excluded, or words of the syntax: then they were plain text.
+        let plain = |token: &Token<'_>| match token {
+            Token::Or => clause("or", false),
+            Token::Not => clause("not", false),
+            Token::And => clause("and", false),
+            Token::Plain { text, .. } => clause(text, false),
+            Token::Quoted { text, .. } => clause(text, true),
+        };
+        Self { wanted: tokens.iter().filter_map(plain).map(|clause| vec![clause]).collect(), unwanted: Vec::new() }
+    }
+
+    fn of(tokens: &[Token<'_>]) -> Self {
+        let mut query = Self::default();
+        let (mut or, mut not) = (false, false);
+        for token in tokens {
+            let (found, minus) = match *token {
+                Token::Or => {
+                    or = !query.wanted.is_empty();
+                    continue;
+                }
+                Token::Not => {
+                    not = true;
+                    continue;
+                }
+                Token::And => continue,
+                Token::Plain { text, minus } => (clause(text, false), minus),
+                Token::Quoted { text, minus } => (clause(text, true), minus),
+            };
+            let excluded = std::mem::take(&mut not) || minus;
+            let Some(found) = found else { continue };
+            match (excluded, std::mem::take(&mut or)) {
+                (true, _) => query.unwanted.push(found),
+                (false, true) => query.wanted.last_mut().map(|group| group.push(found)).unwrap_or_default(),
+                (false, false) => query.wanted.push(vec![found]),
+            }
+        }
+        query
+    }
+
+    /// Everything that may be marked in a text.
+    pub fn clauses(&self) -> impl Iterator<Item = &Clause> {
+        self.wanted.iter().flatten()
+    }
+}
+
+fn tokens(typed: &str) -> Vec<Token<'_>> {
+    let mut tokens = Vec::new();
+    let mut rest = typed;
+    loop {
+        rest = rest.trim_start_matches(is_blank);
+        let Some(first) = rest.chars().next() else { return tokens };
+        let after = &rest[first.len_utf8()..];
+        let minus = first == '-' && after.starts_with(|next: char| !is_blank(next) && next != '-');
+        let body = if minus { after } else { rest };
+        if let Some(text) = body.strip_prefix(is_quote) {
+            // If nobody closes it, it is a blank.
+            rest = text;
+            if let Some((quoted, after)) = text.split_once(is_quote) {
+                tokens.push(Token::Quoted { text: quoted, minus });
+                rest = after;
+            }
+            continue;
+        }
+        let end = body.find(|sign| is_blank(sign) || is_quote(sign)).unwrap_or(body.len());
+        tokens.push(match &body[..end] {
+            "OR" if !minus => Token::Or,
+            "NOT" if !minus => Token::Not,
+            "AND" if !minus => Token::And,
+            text => Token::Plain { text, minus },
+        });
+        rest = &body[end..];
+    }
+}
+
+fn is_quote(sign: char) -> bool {
+    matches!(sign, '"' | '“' | '”' | '„' | '＂')
+}
+
+/// Everything between terms: not only blanks, but whatever can neither be found nor join what can.
+fn is_blank(sign: char) -> bool {
+    !(sign.is_alphanumeric()
+        || is_joint(sign)
+        || is_gram(sign)
+        || is_quote(sign)
+        || is_combining_mark(sign)
+        || sign == '*')
+}
+
+/// What one token looks for, if anything in it can be found.
+fn clause(text: &str, quoted: bool) -> Option<Clause> {
+    let open = !quoted && text.ends_with('*');
+    let mut words: Vec<(u32, String, Option<String>, Sort)> = Vec::new();
+    let mut joined = Vec::new();
+    analyse(text, 0, &mut |Piece { sort, folded, spelt, position, .. }| match sort {
+        Sort::Joined => joined.push(folded.to_owned()),
+        _ => words.push((position, folded.to_owned(), spelt.map(str::to_owned), sort)),
+    });
+    words.sort_by_key(|(position, _, _, sort)| (*position, *sort != Sort::Pair));
+    let mut kept = cover(&words);
+    kept.truncate(MOST_PARTS);
+    let ends_in_word = words.last().is_some_and(|(.., sort)| *sort == Sort::Word);
+    let open = open && ends_in_word && kept.len() < MOST_PARTS;
+    match kept.as_slice() {
+        [] => None,
+        [only] if words[*only].3 == Sort::Word && open => Some(Clause::Prefix(words[*only].1.clone())),
+        [only] if words[*only].3 == Sort::Word && !quoted => {
+            let (_, folded, spelt, _) = words.swap_remove(*only);
+            Some(Clause::Word { folded, spelt })
+        }
+        many => {
+            let first = words[many[0]].0;
+            let parts = many.iter().map(|place| (words[*place].0 - first, words[*place].1.clone())).collect();
+            let is_one_name = joined.len() == 1 && words.iter().all(|(.., sort)| *sort == Sort::Word);
+            let joined = joined.pop().filter(|_| is_one_name && !open && !quoted);
+            Some(Clause::Phrase { parts, open, joined })
+        }
+    }
+}
+
+/// Which pieces are enough: every word, and of a run of signs as few pairs as cover it. They come in the order of
+/// their positions, a pair before the sign that it begins with.
+fn cover(words: &[(u32, String, Option<String>, Sort)]) -> Vec<usize> {
+    let pairs: HashSet<u32> = words.iter().filter(|(.., sort)| *sort == Sort::Pair).map(|(at, ..)| *at).collect();
+    let mut kept = Vec::new();
+    let mut covered = 0;
+    for (place, (position, _, _, sort)) in words.iter().enumerate() {
+        let is_last_pair = !pairs.contains(&(position + 1)) && *position + 2 > covered;
+        let is_in_pair = pairs.contains(position) || *position > 0 && pairs.contains(&(position - 1));
+        match sort {
+            Sort::Pair if *position >= covered || is_last_pair => {
+                kept.push(place);
+                covered = position + 2;
+            }
+            Sort::Word => kept.push(place),
+            Sort::Sign if !is_in_pair => kept.push(place),
+            _ => {}
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(clause: &Clause) -> String {
+        match clause {
+            Clause::Word { folded, spelt: None } => folded.clone(),
+            Clause::Word { folded, spelt: Some(spelt) } => format!("{folded}={spelt}"),
+            Clause::Prefix(prefix) => format!("{prefix}*"),
+            Clause::Phrase { parts, open, joined } => {
+                let parts: Vec<String> = parts.iter().map(|(at, part)| format!("{at}:{part}")).collect();
+                let joined = joined.as_ref().map(|joined| format!("|{joined}")).unwrap_or_default();
+                format!("({}{}{joined})", parts.join(" "), if *open { "*" } else { "" })
+            }
+        }
+    }
+
+    fn check(typed: &str, expected: &str) {
+        let query = Query::read(typed);
+        let group = |group: &Group| group.iter().map(shown).collect::<Vec<_>>().join("/");
+        let mut all: Vec<String> = query.wanted.iter().map(group).collect();
+        all.extend(query.unwanted.iter().map(|clause| format!("-{}", shown(clause))));
+        assert_eq!(all.join(" "), expected, "{typed:?}");
+    }
+
+    #[test]
+    fn words_phrases_prefixes_and_operators() {
+        check("Error budget", "error budget");
+        check("\"error budget\" slo", "(0:error 1:budget) slo");
+        check("kuber* fail-ov*", "kuber* (0:fail 1:ov*)");
+        check("a OR b c", "a/b c");
+        check("deploy -staging NOT old", "deploy -staging -old");
+        check("búsqueda", "busqueda=búsqueda");
+        check("retry-policy", "(0:retry 1:policy|retrypolicy)");
+        check("\"running\"", "(0:running)");
+    }
+
+    #[test]
+    fn scripts_without_blanks_are_adjacent_pairs() {
+        check("検索", "(0:検索)");
+        check("検", "(0:検)");
+        check("全文検索", "(0:全文 2:検索)");
+        check("検索機", "(0:検索 1:索機)");
+        check("全文検索機能化", "(0:全文 2:検索 4:機能 5:能化)");
+        check("APIキー", "(0:api 1:キー)");
+        check("第3章", "(0:第 1:3 2:章)");
+        check("検索*", "(0:検索)");
+    }
+
+    #[test]
+    fn what_is_no_syntax_is_plain_text() {
+        check("", "");
+        check("*** () -- \" : ^", "");
+        check("\"open phrase", "open phrase");
+        check("OR", "or");
+        check("OR a", "a");
+        check("a OR", "a");
+        check("NOT", "not");
+        check("-only", "only");
+        check("NEAR(a b) [x] c:d ^e f\\g", "near a b x (0:c 1:d|cd) e (0:f 1:g|fg)");
+        check("a AND b", "a b");
+        check("a - b", "a b");
+        check("say \"\" it", "say it");
+    }
+}

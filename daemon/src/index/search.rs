@@ -1,0 +1,168 @@
+//! A search from its words to its hits: waits until the tree is known, finds, ranks, and shows.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::desk::State;
+use super::entry::{Entry, TreeId, date_of};
+use super::find::{At, Match, Scope, find};
+use super::keeper::{Ill, Keeper};
+use super::query::Query;
+use super::shelf::Snapshot;
+use super::snippet::Marker;
+use super::texts::NoText;
+use crate::disk::RelativePath;
+use crate::families::facts::{Hit, Hits, NoAnswer, SearchFor};
+
+/// How long a search waits for a tree that is being caught up with.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often a search is done again because a file was not what it had been.
+const ATTEMPTS: usize = 3;
+
+/// So many documents of so many are known; none if all are.
+pub type HowFar = Option<(usize, usize)>;
+
+/// Who may see what, and which day it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Viewer {
+    /// The tree.
+    pub tree: TreeId,
+    /// Today, where the session is.
+    pub today: i32,
+}
+
+impl Keeper {
+    /// Waits until a tree is known; how far we are with it, if that takes too long.
+    pub fn wait_for(&self, family: &str, root: &std::path::Path) -> (Option<TreeId>, HowFar) {
+        let end = Instant::now() + PATIENCE;
+        let mut desk = self.desk.lock();
+        loop {
+            let tree = desk.find(family, root);
+            let state = tree.map(|tree| desk.trees[tree as usize].state);
+            let progress = match state {
+                Some(State::Ready) => return (tree, None),
+                Some(State::CatchingUp(done, total)) => (done, total),
+                _ => (0, 0),
+            };
+            if self.moved.wait_until(&mut desk, end).timed_out() {
+                return (tree, Some(progress));
+            }
+        }
+    }
+
+    /// Searches in a tree.
+    pub fn search(&self, asked: &SearchFor, viewer: Viewer) -> Result<Hits, NoAnswer> {
+        let query = Query::read(&asked.query);
+        let mut attempt = 0;
+        loop {
+            attempt += 1;
+            let snapshot = self.snapshot.load_full();
+            let found = self.guarded(|| self.find(&snapshot, &query, asked, viewer));
+            let mut matches = found.map_err(|Ill(why)| NoAnswer::Index(why))?;
+            let total = matches.len();
+            let best = best(&mut matches, asked.limit, &snapshot);
+            match self.show(&snapshot, &query, best, viewer.tree, attempt == ATTEMPTS) {
+                Some(hits) => return Ok(Hits { total, hits, rebuilding: None }),
+                None => continue,
+            }
+        }
+    }
+
+    fn find(&self, snapshot: &Snapshot, query: &Query, asked: &SearchFor, viewer: Viewer) -> Result<Vec<Match>, Ill> {
+        let mut scope = Scope { tree: viewer.tree, project: None, folder: None };
+        for (wanted, into) in [(&asked.project, &mut scope.project), (&asked.folder, &mut scope.folder)] {
+            if let Some(word) = wanted {
+                match self.names.find(word) {
+                    Some(name) => *into = Some(name),
+                    None => return Ok(Vec::new()),
+                }
+            }
+        }
+        find(snapshot, query, scope, viewer.today).map_err(|error| Ill(error.to_string()))
+    }
+
+    /// The hits with their snippets; none if a file has moved and the search should be done again.
+    fn show(
+        &self,
+        snapshot: &Snapshot,
+        query: &Query,
+        best: &[Match],
+        tree: TreeId,
+        is_last: bool,
+    ) -> Option<Vec<Hit>> {
+        let root = self.desk.lock().trees[tree as usize].root.clone();
+        let mut opened = None;
+        let mut marker = Marker::new(query);
+        let mut hits = Vec::with_capacity(best.len());
+        for Match { score, at } in best {
+            let (entry, chunk) = resolve(snapshot, *at)?;
+            let section = entry.sections.get(chunk as usize)?;
+            let heading = section.heading.and_then(|name| self.names.word(name));
+            let snippet = match at {
+                At::Fresh(number, _) => {
+                    let content = snapshot.fresh[*number as usize].document.content(section);
+                    marker.snippet(content, heading.as_deref())
+                }
+                At::Shelf(..) => {
+                    let root = opened.get_or_insert_with(|| self.roots.open(&root)).as_ref().ok();
+                    let content = match root {
+                        Some(root) => self.texts.content(entry, chunk, root),
+                        None => Err(NoText::Moved),
+                    };
+                    match content {
+                        Ok(content) => marker.snippet(&content, heading.as_deref()),
+                        Err(_) if is_last => String::new(),
+                        Err(_) => {
+                            self.refresh(tree, &entry.path, false);
+                            return None;
+                        }
+                    }
+                }
+            };
+            let word = |name| self.names.word(name).map(|word| word.to_string());
+            hits.push(Hit {
+                path: RelativePath::of_names(&entry.path)?,
+                project: word(entry.project).unwrap_or_default(),
+                folder: word(entry.folder).unwrap_or_default(),
+                heading: heading.map(|heading| heading.to_string()),
+                snippet,
+                score: f64::from(*score),
+                kind: entry.kind.and_then(word),
+                status: entry.status.and_then(word),
+                updated: date_of(entry.day),
+            });
+        }
+        Some(hits)
+    }
+}
+
+fn resolve(snapshot: &Snapshot, at: At) -> Option<(&Arc<Entry>, u32)> {
+    match at {
+        At::Shelf(segment, doc) => snapshot.shelf.entry(segment, doc),
+        At::Fresh(number, chunk) => Some((&snapshot.fresh[number as usize].entry, chunk)),
+    }
+}
+
+/// The best of all matches, best first; equal ones by path, then by their order in the file.
+fn best<'a>(matches: &'a mut [Match], limit: usize, snapshot: &Snapshot) -> &'a [Match] {
+    let order = |a: &Match, b: &Match| {
+        b.score.total_cmp(&a.score).then_with(|| {
+            let key = |at| resolve(snapshot, at).map(|(entry, chunk)| (&*entry.path, chunk));
+            match a.at == b.at {
+                true => Ordering::Equal,
+                false => key(a.at).cmp(&key(b.at)),
+            }
+        })
+    };
+    let limit = limit.min(matches.len());
+    if limit == 0 {
+        return &[];
+    }
+    if limit < matches.len() {
+        matches.select_nth_unstable_by(limit - 1, order);
+    }
+    let best = &mut matches[..limit];
+    best.sort_unstable_by(order);
+    best
+}

@@ -1,0 +1,336 @@
+//! What a hit shows: a piece of the text as it is, around the densest matches, with `**` around each.
+//!
+//! The text of a chunk and a query come in. It is looked at in windows of a few kilobytes and only until something
+//! matches; nothing is escaped, nothing is changed.
+
+use std::ops::Range;
+
+use super::analyse::{Piece, Sort, analyse, is_gram};
+use super::query::{Clause, Query};
+use super::stems::{Both, Stems};
+
+/// A snippet has at most so many words, or so many signs of a script without blanks.
+const MOST_WORDS: usize = 64;
+const MOST_SIGNS: usize = 300;
+/// Looked at in one go.
+const WINDOW: usize = 4096;
+/// A word longer than this is cut.
+const LONGEST_ATOM: usize = 64;
+
+/// Makes snippets for one query.
+#[derive(Debug)]
+pub struct Marker<'a> {
+    clauses: Vec<(&'a Clause, Both)>,
+    stems: Stems,
+    tokens: Vec<Token>,
+    folded: String,
+}
+
+/// A piece of the text.
+#[derive(Debug)]
+struct Token {
+    folded: Range<usize>,
+    position: u32,
+    span: Range<usize>,
+    sort: Sort,
+}
+
+/// A match: where it is, and which clause it is of.
+type Match = (Range<usize>, usize);
+
+impl<'a> Marker<'a> {
+    /// For all snippets of a query.
+    pub fn new(query: &'a Query) -> Self {
+        let mut stems = Stems::default();
+        let both = |clause: &Clause, stems: &mut Stems| match clause {
+            Clause::Word { folded, .. } => stems.of(folded).clone(),
+            _ => Both::default(),
+        };
+        let clauses = query.clauses().map(|clause| (clause, both(clause, &mut stems))).collect();
+        Self { clauses, stems, tokens: Vec::new(), folded: String::new() }
+    }
+
+    /// The snippet of a chunk.
+    pub fn snippet(&mut self, content: &str, heading: Option<&str>) -> String {
+        let mut start = 0;
+        while start < content.len() {
+            let end = content.floor_char_boundary(start + WINDOW);
+            let window = &content[start..end];
+            let matches = self.matches(window);
+            if !matches.is_empty() {
+                return cut(window, &matches, start > 0, end < content.len());
+            }
+            start = end;
+        }
+        let content = content.trim_end();
+        if !content.trim_start().is_empty() {
+            let window = &content[..content.floor_char_boundary(WINDOW)];
+            return cut(window, &[], false, window.len() < content.len());
+        }
+        let heading = heading.unwrap_or_default().trim_start_matches('#').trim();
+        let matches = self.matches(heading);
+        cut(heading, &matches, false, false)
+    }
+
+    /// Everything in a text that the query looks for, in order.
+    fn matches(&mut self, text: &str) -> Vec<Match> {
+        let Self { clauses, stems, tokens, folded } = self;
+        tokens.clear();
+        folded.clear();
+        analyse(text, 0, &mut |Piece { sort, folded: piece, position, span, .. }| {
+            let from = folded.len();
+            folded.push_str(piece);
+            tokens.push(Token { folded: from..folded.len(), position, span, sort });
+        });
+        let mut found: Vec<Match> = Vec::new();
+        for (number, (clause, both)) in clauses.iter().enumerate() {
+            match clause {
+                Clause::Word { folded: word, .. } => {
+                    let is_match = |token: &&Token| {
+                        let piece = &folded[token.folded.clone()];
+                        piece == word || token.sort == Sort::Word && is_related(word, both, piece, stems)
+                    };
+                    found.extend(tokens.iter().filter(is_match).map(|token| (token.span.clone(), number)));
+                }
+                Clause::Prefix(prefix) => {
+                    let begins = |token: &&Token| folded[token.folded.clone()].starts_with(prefix.as_str());
+                    let words = tokens.iter().filter(|token| matches!(token.sort, Sort::Word | Sort::Joined));
+                    found.extend(words.filter(begins).map(|token| (token.span.clone(), number)));
+                }
+                Clause::Phrase { parts, open, joined } => {
+                    let spans = tokens.iter().enumerate();
+                    let spans = spans.filter_map(|(first, _)| phrase_at(tokens, folded, first, parts, *open));
+                    found.extend(spans.map(|span| (span, number)));
+                    if let Some(joined) = joined {
+                        let is_match = |token: &&Token| folded[token.folded.clone()] == **joined;
+                        found.extend(tokens.iter().filter(is_match).map(|token| (token.span.clone(), number)));
+                    }
+                }
+            }
+        }
+        found.sort_by_key(|(span, number)| (span.start, span.end, *number));
+        found
+    }
+}
+
+/// Whether two words have a stem in common.
+fn is_related(word: &str, both: &Both, piece: &str, stems: &mut Stems) -> bool {
+    // Words that share a stem share their beginning.
+    if piece.len() < 3 || word.len() < 3 || piece.as_bytes()[..2] != word.as_bytes()[..2] {
+        return false;
+    }
+    let other = stems.of(piece);
+    let is_same = |mine: &Option<Box<str>>, theirs: &Option<Box<str>>| match (mine, theirs) {
+        (None, None) => false,
+        (mine, theirs) => mine.as_deref().unwrap_or(word) == theirs.as_deref().unwrap_or(piece),
+    };
+    is_same(&both.english, &other.english) || is_same(&both.spanish, &other.spanish)
+}
+
+/// The span of a phrase whose first part is this token.
+fn phrase_at(
+    tokens: &[Token],
+    folded: &str,
+    first: usize,
+    parts: &[(u32, String)],
+    open: bool,
+) -> Option<Range<usize>> {
+    let is_part = |token: &Token, place: usize| {
+        let (piece, part) = (&folded[token.folded.clone()], parts[place].1.as_str());
+        if open && place + 1 == parts.len() { piece.starts_with(part) } else { piece == part }
+    };
+    let start = &tokens[first];
+    if !is_part(start, 0) {
+        return None;
+    }
+    let mut span = start.span.clone();
+    for (place, (distance, _)) in parts.iter().enumerate().skip(1) {
+        let position = start.position + distance;
+        let near = tokens[first..].iter().take_while(|token| token.position <= position + 1);
+        let part = near.filter(|token| token.position == position).find(|token| is_part(token, place))?;
+        span.end = span.end.max(part.span.end);
+    }
+    Some(span)
+}
+
+/// A stretch of text that is not cut further, and what it costs.
+struct Atom {
+    span: Range<usize>,
+    cost: usize,
+}
+
+/// The limits of words and of signs, in one currency.
+const WORD: usize = MOST_SIGNS;
+const SIGN: usize = MOST_WORDS;
+const BUDGET: usize = MOST_WORDS * MOST_SIGNS;
+
+fn cut(text: &str, matches: &[Match], before: bool, after: bool) -> String {
+    let atoms = atoms(text);
+    let Some(last) = atoms.len().checked_sub(1) else { return String::new() };
+    let range = choose(&atoms, matches);
+    let (start, end) = (atoms[range.start].span.start, atoms[range.end - 1].span.end);
+    let mut snippet = String::with_capacity(end - start + 32);
+    if before || range.start > 0 {
+        snippet.push_str("...");
+    }
+    mark(text, start..end, matches, &mut snippet);
+    if after || range.end <= last {
+        snippet.push_str("...");
+    }
+    snippet
+}
+
+/// Words between blanks; every sign of a script without blanks for itself.
+fn atoms(text: &str) -> Vec<Atom> {
+    let mut atoms: Vec<Atom> = Vec::new();
+    let mut open = false;
+    for (at, sign) in text.char_indices() {
+        let end = at + sign.len_utf8();
+        if sign.is_whitespace() {
+            open = false;
+        } else if is_gram(sign) {
+            atoms.push(Atom { span: at..end, cost: SIGN });
+            open = false;
+        } else {
+            match atoms.last_mut() {
+                Some(atom) if open && atom.span.len() < LONGEST_ATOM => atom.span.end = end,
+                _ => atoms.push(Atom { span: at..end, cost: WORD }),
+            }
+            open = true;
+        }
+    }
+    atoms
+}
+
+/// Which atoms to show: around the place where most different things match closest to each other.
+fn choose(atoms: &[Atom], matches: &[Match]) -> Range<usize> {
+    let atom_of = |byte: usize| atoms.partition_point(|atom| atom.span.end <= byte).min(atoms.len() - 1);
+    let places: Vec<(usize, usize, usize)> = matches
+        .iter()
+        .map(|(span, clause)| (atom_of(span.start), atom_of(span.end.saturating_sub(1)), *clause))
+        .collect();
+    let mut sums = Vec::with_capacity(atoms.len() + 1);
+    sums.push(0);
+    for atom in atoms {
+        sums.push(sums.last().copied().unwrap_or(0) + atom.cost);
+    }
+    let mut best = (0, 0, 0..1.min(atoms.len()));
+    for (number, (first, ..)) in places.iter().enumerate() {
+        let inside = places[number..].iter().take_while(|(_, last, _)| sums[last + 1] - sums[*first] <= BUDGET);
+        let (mut seen, mut count, mut end) = (Vec::new(), 0, first + 1);
+        for (_, last, clause) in inside {
+            count += 1;
+            end = end.max(last + 1);
+            if !seen.contains(clause) {
+                seen.push(*clause);
+            }
+        }
+        if (seen.len(), count) > (best.0, best.1) {
+            best = (seen.len(), count, *first..end);
+        }
+    }
+    let Range { mut start, mut end } = best.2;
+    // What is left of the budget goes to both sides, a little less in front.
+    let cost = |start: usize, end: usize| sums[end] - sums[start];
+    let lead = (BUDGET.saturating_sub(cost(start, end))) / 3;
+    let middle = start;
+    while start > 0 && cost(start - 1, middle) <= lead && cost(start - 1, end) <= BUDGET {
+        start -= 1;
+    }
+    while end < atoms.len() && cost(start, end + 1) <= BUDGET {
+        end += 1;
+    }
+    while start > 0 && cost(start - 1, end) <= BUDGET {
+        start -= 1;
+    }
+    start..end
+}
+
+fn mark(text: &str, range: Range<usize>, matches: &[Match], snippet: &mut String) {
+    let mut at = range.start;
+    let mut inside = matches.iter().filter(|(span, _)| span.start >= range.start && span.end <= range.end).peekable();
+    while let Some((span, _)) = inside.next() {
+        if span.start < at {
+            continue;
+        }
+        let mut end = span.end;
+        // Matches that overlap, or that only blanks part, share their marks.
+        while let Some((next, _)) = inside.peek() {
+            let is_near = next.start <= end || text[end..next.start].chars().all(|sign| sign == ' ');
+            if !is_near {
+                break;
+            }
+            end = end.max(next.end);
+            inside.next();
+        }
+        snippet.push_str(&text[at..span.start]);
+        snippet.push_str("**");
+        snippet.push_str(&text[span.start..end]);
+        snippet.push_str("**");
+        at = end;
+    }
+    snippet.push_str(&text[at..range.end]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn snippet(query: &str, content: &str, heading: Option<&str>) -> String {
+        Marker::new(&Query::read(query)).snippet(content, heading)
+    }
+
+    fn check(query: &str, content: &str, expected: &str) {
+        assert_eq!(snippet(query, content, None), expected, "{query:?}");
+    }
+
+    #[test]
+    fn matches_are_marked_as_they_are_spelt() {
+        check("busqueda", "La Búsqueda <b>rápida</b>", "La **Búsqueda** <b>rápida</b>");
+        check("error budget", "an error budget.\nNo error", "an **error budget**.\nNo **error**");
+        check("\"error budget\"", "error, then error budget", "error, then **error budget**");
+        check("retry-policy", "the retryPolicy of retry-policy", "the **retryPolicy** of **retry-policy**");
+        check("検索", "全文検索は検討", "全文**検索**は検討");
+        check("kuber*", "Kubernetes and kubectl", "**Kubernetes** and kubectl");
+        check("run", "she was running", "she was **running**");
+        check("canciones", "una canción", "una **canción**");
+    }
+
+    #[test]
+    fn a_long_text_is_cut_around_the_densest_place() {
+        let filler = |count: usize| (0..count).map(|number| format!("w{number}")).collect::<Vec<_>>().join(" ");
+        let text = format!("alpha {} alpha beta {}", filler(200), filler(200));
+        let found = snippet("alpha beta", &text, None);
+        assert!(found.starts_with("...") && found.ends_with("..."), "{found}");
+        assert!(found.contains("**alpha beta**"), "{found}");
+        assert_eq!(found.split_whitespace().count(), MOST_WORDS, "{found}");
+
+        let text = format!("{}検索{}", "あ".repeat(1000), "い".repeat(1000));
+        let found = snippet("検索", &text, None);
+        let signs = found.chars().filter(|sign| is_gram(*sign)).count();
+        assert!(found.contains("あ**検索**い") && (250..=MOST_SIGNS).contains(&signs), "{signs}: {found}");
+
+        let text = format!("{} needle {}", filler(3000), filler(10));
+        let found = snippet("needle", &text, None);
+        assert!(found.starts_with("...") && found.contains("**needle**") && !found.ends_with("..."), "{found}");
+    }
+
+    #[test]
+    fn where_only_the_heading_matches() {
+        assert_eq!(snippet("objective", "some text", Some("## Objective")), "some text");
+        assert_eq!(snippet("objective", "\n", Some("## Objective")), "**Objective**");
+        assert_eq!(snippet("other", "", None), "");
+        let long = "word ".repeat(100);
+        let found = snippet("objective", &long, Some("## Objective"));
+        assert_eq!((found.split_whitespace().count(), found.ends_with("...")), (MOST_WORDS, true));
+    }
+
+    #[test]
+    fn odd_texts_do_no_harm() {
+        check("x", &"y".repeat(10_000), &format!("{}...", "y".repeat(4096)));
+        for text in ["\u{301}x", "\u{feff}# x", "x\u{0}x", "𠮷x𠮷"] {
+            let plain = snippet("x", text, None).replace("**", "");
+            assert_eq!(plain, text);
+        }
+    }
+}

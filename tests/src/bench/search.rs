@@ -1,0 +1,144 @@
+//! Searching, and how soon what was written is found. How many notes: `BENCH_NOTES`, numbers with commas.
+
+use std::fs;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::corpus::{Corpus, Language};
+use super::spine::{Line, first_answer, pss};
+use super::{Figure, ms, spread};
+use crate::harness::{Home, until};
+use crate::library;
+
+const QUERIES: usize = 200;
+const ROUNDS: usize = 5;
+const WRITES: usize = 200;
+
+/// All figures of this part.
+pub fn figures() -> Vec<Figure> {
+    let sizes = std::env::var("BENCH_NOTES").unwrap_or_else(|_| "1000,10000,100000".to_owned());
+    sizes.split(',').filter_map(|size| size.trim().parse().ok()).flat_map(with_notes).collect()
+}
+
+fn call(tool: &str, arguments: &Value) -> String {
+    json!({ "jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": { "name": tool, "arguments": arguments } })
+        .to_string()
+}
+
+fn find(line: &mut Line, query: &str) -> (Duration, Value) {
+    let time = line.ask(&call("find", &json!({ "query": query, "limit": 20 })));
+    let answer: Value = serde_json::from_str(&line.buffer).expect("JSON");
+    (time, answer["result"]["structuredContent"].clone())
+}
+
+fn with_notes(count: usize) -> Vec<Figure> {
+    let home = Home::rehearsing().with(library::ASKED_FOR, "1");
+    let mut corpus = Corpus::default();
+    let mut bytes = 0;
+    for note in corpus.notes(count) {
+        bytes += note.text.len();
+        home.write(&format!("library/{}", note.path), note.text);
+    }
+    let queries = corpus.queries(QUERIES);
+    let flags = ["--only", "library"];
+    let about = |what: &str| format!("{count} notes: {what}");
+    let mut figures = vec![Figure::note(about("size"), format!("{:.1} MB", bytes as f64 / 1e6))];
+
+    let began = Instant::now();
+    let (mut line, _) = first_answer(home.proxy(&flags));
+    ready(&mut line);
+    figures.push(Figure::at_most(
+        about("nothing → first search"),
+        began.elapsed().as_secs_f64(),
+        goal(count, 3.0),
+        "s",
+    ));
+
+    let mut times = Vec::new();
+    let mut nothing = [0; 3];
+    for round in 0..ROUNDS {
+        for (language, query) in &queries {
+            let (time, found) = find(&mut line, query);
+            times.push(time);
+            if round == 0 && found["total"] == 0 {
+                nothing[*language as usize] += 1;
+            }
+        }
+    }
+    let [english, spanish, japanese] =
+        [Language::English, Language::Spanish, Language::Japanese].map(|language| nothing[language as usize]);
+    figures.push(Figure::note(
+        about("queries without a hit, en / es / ja"),
+        format!("{english} / {spanish} / {japanese}"),
+    ));
+    times.sort_unstable();
+    let p99 = times[times.len() * 99 / 100];
+    let search = spread(times);
+    figures.push(Figure::at_most(
+        about("search, 20 hits, p50"),
+        ms(search.p50),
+        if count > 10_000 { 1.0 } else { 0.3 },
+        "ms",
+    ));
+    figures.push(Figure::note(about("search, p95 / p99"), format!("{:.2} / {:.2} ms", ms(search.p95), ms(p99))));
+
+    let (mut other, _) = first_answer(home.proxy(&flags));
+    let (mut writes, mut misses) = (Vec::new(), 0);
+    for number in 0..WRITES {
+        let (path, text) = (format!("fresh/n{number}.md"), format!("# Fresh\nwritten{number}x\n"));
+        let began = Instant::now();
+        line.ask(&call("note", &json!({ "path": path, "text": text })));
+        let (_, found) = find(&mut other, &format!("written{number}x"));
+        writes.push(began.elapsed());
+        misses += usize::from(found["total"] != 1);
+    }
+    figures.push(Figure::note(about("write and find, p50"), format!("{:.2} ms", ms(spread(writes).p50))));
+    figures.push(Figure::at_most(about("… missed"), misses as f64, 0.0, ""));
+
+    let mut edits = Vec::new();
+    for number in 0..WRITES {
+        let path = home.project().join(format!("library/fresh/n{number}.md"));
+        let word = format!("edited{number}x");
+        let began = Instant::now();
+        fs::write(path, format!("# Fresh\n{word}\n")).expect("a file");
+        while find(&mut other, &word).1["total"] != 1 {
+            assert!(began.elapsed() < Duration::from_secs(5), "an edit was missed");
+        }
+        edits.push(began.elapsed());
+    }
+    let edits = spread(edits);
+    figures.push(Figure::at_most(about("outside edit → found, p50"), ms(edits.p50), 2.0, "ms"));
+    figures.push(Figure::at_most(about("… p95"), ms(edits.p95), 20.0, "ms"));
+
+    std::thread::sleep(Duration::from_secs(3));
+    let memory = home.daemons().into_iter().map(pss).sum::<f64>();
+    figures.push(Figure::at_most(about("daemon, PSS"), memory, if count > 10_000 { 150.0 } else { 40.0 }, "MiB"));
+
+    drop((line, other));
+    home.trellisd(&["stop"]);
+    until("the daemon is gone", || home.daemons().is_empty().then_some(()));
+    let began = Instant::now();
+    let (mut line, _) = first_answer(home.proxy(&flags));
+    ready(&mut line);
+    figures.push(Figure::at_most(
+        about("restart → first search"),
+        began.elapsed().as_secs_f64(),
+        goal(count, 0.3),
+        "s",
+    ));
+    std::thread::sleep(Duration::from_secs(1));
+    let memory = home.daemons().into_iter().map(pss).sum::<f64>();
+    figures.push(Figure::note(about("daemon after restart, PSS"), format!("{memory:.1} MiB")));
+    figures
+}
+
+/// Larger libraries may take longer.
+fn goal(count: usize, seconds: f64) -> f64 {
+    seconds * (count as f64 / 10_000.0).max(1.0)
+}
+
+/// Until a search is answered from all notes.
+fn ready(line: &mut Line) {
+    while find(line, "error-code").1["rebuilding"] != Value::Null {}
+}

@@ -1,0 +1,224 @@
+//! A family that exists only in tests: notes below `library/` of the session's directory, written with `note` and
+//! found with `find`.
+//!
+//! Paths are `shelf/box/name.md`: the shelf is the project, the box the folder. A text is cut at its headings. It
+//! is there only in homes that ask for it, so that other tests need not know of its tools.
+
+use jiff::civil::Date;
+use serde_json::{Map, Value, json};
+use trellis_protocol::{Coded, Failure, Kind};
+use trellisd::disk::RelativePath;
+use trellisd::families::edit::Edit;
+use trellisd::families::facts::{Chunk, Compared, Documents, Facts, Hit, Hits, NoAnswer, Reindex, SearchFor};
+use trellisd::families::need::{Carried, FileAt, FileSeen, Links, Place, Unseen};
+use trellisd::families::{Envelope, Family, InUnion};
+use trellisd::tools::{Answer, Arguments, Effect, Session, Tool};
+
+/// The family.
+#[derive(Debug)]
+pub struct Library;
+
+/// The variable of a home that asks for it.
+pub const ASKED_FOR: &str = "TRELLIS_TEST_LIBRARY";
+
+impl Family for Library {
+    const NAME: &'static str = "library";
+    const ENVELOPE: Envelope = Envelope::Error;
+    const IN_UNION: InUnion = InUnion::Prefixed;
+    const ABOUT: &'static str = "notes that are found by their words.";
+
+    fn tools() -> Vec<Tool> {
+        vec![
+            Tool::read(
+                ("find", "Find notes"),
+                "Use this to find notes by their words.",
+                |args: &FindArgs, session: &Session| {
+                    let FindArgs { query, project, folder, limit } = args;
+                    let (query, project, folder) = (query.clone(), project.clone(), folder.clone());
+                    Ok(SearchFor { family: "library", place: place(session), query, project, folder, limit: *limit })
+                },
+                |found, _, _| Ok(Answer::object(hits(found.map_err(LibraryError)?))),
+            ),
+            Tool {
+                effect: Effect::Administers,
+                ..Tool::read(
+                    ("compare", "Compare notes with the disk"),
+                    "Use this to see what became of the notes since the last time.",
+                    |args: &CompareArgs, session: &Session| {
+                        let (project, full) = (args.project.clone(), args.full);
+                        Ok(Reindex { family: "library", place: place(session), project, full })
+                    },
+                    |compared: Result<Compared, NoAnswer>, _, _| {
+                        let Compared { scanned, updated, added, deleted, unchanged } =
+                            compared.map_err(LibraryError)?;
+                        Ok(Answer::object(json!({
+                            "scanned": scanned, "updated": updated, "added": added, "deleted": deleted,
+                            "unchanged": unchanged,
+                        })))
+                    },
+                )
+            },
+            Tool::write(
+                ("note", "Write a note"),
+                "Use this to write a note, new or in place of an old one.",
+                Effect::Writes { destructive: true, idempotent: true },
+                |args: &NoteArgs, session: &Session| {
+                    let (place, path) = (place(session), args.path.clone());
+                    Ok((Carried(place.clone()), FileAt { place, path, links: Links::Never, size_limit: 8 << 20 }))
+                },
+                |(place, seen): (Place, Result<FileSeen, Unseen>), args: &NoteArgs, _| {
+                    let (path, links) = (args.path.clone(), Links::Never);
+                    let text = args.text.clone().into_bytes();
+                    let edit = match seen {
+                        Ok(seen) => Edit::nothing().replace(place, path, links, &seen, text),
+                        Err(Unseen::Missing | Unseen::NoTree) => Edit::nothing().create(place, path, links, text),
+                        Err(unseen) => return Err(LibraryError(NoAnswer::Unseen(unseen)).into()),
+                    };
+                    Ok((Answer::object(json!({ "written": args.path.as_str() })), edit))
+                },
+            ),
+        ]
+    }
+
+    fn read_only() -> Failure {
+        Failure::new("read_only", Kind::Refused, "notes cannot be written here")
+    }
+
+    fn trees(session: &Session) -> Vec<Place> {
+        vec![place(session)]
+    }
+
+    fn documents() -> Option<Documents> {
+        Some(Documents { wanted: |path| path.ends_with(".md"), facts })
+    }
+}
+
+fn place(session: &Session) -> Place {
+    Place::Fixed(session.directory.clone().unwrap_or_default().join("library"))
+}
+
+fn facts(path: &str, text: &str) -> Facts {
+    let parts: Vec<&str> = path.split('/').collect();
+    let part = |place: usize| if parts.len() > place + 1 { parts[place].to_owned() } else { String::new() };
+    let name = parts.last().copied().unwrap_or_default();
+    let mut chunks: Vec<Chunk> = vec![Chunk { heading: None, content: 0..0, boost: 1.0 }];
+    let (mut at, mut updated) = (0, None);
+    for line in text.split_inclusive('\n') {
+        let end = at + line.len();
+        if line.starts_with("# ") || line.starts_with("## ") {
+            chunks.push(Chunk { heading: Some(line.trim_end().to_owned()), content: end..end, boost: 1.0 });
+        } else if let Some(chunk) = chunks.last_mut() {
+            chunk.content.end = end;
+        }
+        if let Some(date) = line.strip_prefix("updated: ") {
+            updated = date.trim().parse::<Date>().ok();
+        }
+        at = end;
+    }
+    chunks.retain(|chunk| chunk.heading.is_some() || !text[chunk.content.clone()].trim().is_empty());
+    let title = chunks.iter().find_map(|chunk| chunk.heading.clone()).unwrap_or_default();
+    Facts {
+        project: part(0),
+        folder: part(1),
+        title: title.trim_start_matches('#').trim().to_owned(),
+        stem: name.trim_end_matches(".md").to_owned(),
+        kind: Some("note".to_owned()),
+        status: None,
+        updated,
+        tags: Vec::new(),
+        boost: 1.0,
+        chunks,
+    }
+}
+
+fn hits(found: Hits) -> Value {
+    let hit = |hit: Hit| {
+        json!({
+            "path": hit.path.as_str(), "project": hit.project, "folder": hit.folder, "heading": hit.heading,
+            "snippet": hit.snippet, "score": hit.score, "kind": hit.kind, "updated": hit.updated.to_string(),
+        })
+    };
+    let rebuilding = found.rebuilding.map(|(done, total)| json!({ "done": done, "total": total }));
+    json!({ "total": found.total, "hits": found.hits.into_iter().map(hit).collect::<Vec<_>>(), "rebuilding": rebuilding })
+}
+
+/// The index had no answer.
+#[derive(Debug, thiserror::Error)]
+#[error("no answer: {0:?}")]
+struct LibraryError(NoAnswer);
+
+impl Coded for LibraryError {
+    fn code(&self) -> &'static str {
+        match self.0 {
+            NoAnswer::Unseen(_) => "unseen",
+            NoAnswer::Index(_) => "index",
+            NoAnswer::Cancelled => "cancelled",
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Unavailable
+    }
+}
+
+#[derive(Debug)]
+struct FindArgs {
+    query: String,
+    project: Option<String>,
+    folder: Option<String>,
+    limit: usize,
+}
+
+#[derive(Debug)]
+struct CompareArgs {
+    project: Option<String>,
+    full: bool,
+}
+
+#[derive(Debug)]
+struct NoteArgs {
+    path: RelativePath,
+    text: String,
+}
+
+fn text(arguments: &Map<String, Value>, name: &str) -> Option<String> {
+    arguments.get(name).and_then(Value::as_str).map(str::to_owned)
+}
+
+impl Arguments for FindArgs {
+    fn schema() -> Value {
+        json!({ "type": "object", "properties": { "query": { "type": "string" } } })
+    }
+
+    fn parse(arguments: &Map<String, Value>) -> Result<Self, Failure> {
+        Ok(Self {
+            query: text(arguments, "query").unwrap_or_default(),
+            project: text(arguments, "project"),
+            folder: text(arguments, "folder"),
+            limit: arguments.get("limit").and_then(Value::as_u64).unwrap_or(20) as usize,
+        })
+    }
+}
+
+impl Arguments for CompareArgs {
+    fn schema() -> Value {
+        json!({ "type": "object", "properties": { "full": { "type": "boolean" } } })
+    }
+
+    fn parse(arguments: &Map<String, Value>) -> Result<Self, Failure> {
+        let full = arguments.get("full").and_then(Value::as_bool).unwrap_or(false);
+        Ok(Self { project: text(arguments, "project"), full })
+    }
+}
+
+impl Arguments for NoteArgs {
+    fn schema() -> Value {
+        json!({ "type": "object", "properties": { "path": { "type": "string" }, "text": { "type": "string" } } })
+    }
+
+    fn parse(arguments: &Map<String, Value>) -> Result<Self, Failure> {
+        let bad = || Failure::new("input", Kind::Input, "a note has a path");
+        let path = text(arguments, "path").and_then(|path| RelativePath::parse(&path).ok()).ok_or_else(bad)?;
+        Ok(Self { path, text: text(arguments, "text").unwrap_or_default() })
+    }
+}

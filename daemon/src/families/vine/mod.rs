@@ -1,0 +1,111 @@
+//! Task graphs in `.vine` files: read, searched, asked what can be done next, changed, put together.
+//!
+//! Paths, ids and operations come in; the graph's answers go out, and whole new texts for the disk. A plan is
+//! rewritten in one canonical form, and only if the new text reads back as what was meant; a file that does not look
+//! like a plan is never shown.
+
+/// White space, lines and order as the format means them.
+pub mod space;
+
+/// What a plan is.
+pub mod model;
+
+/// The first line of a block.
+pub mod header;
+
+/// Text → graph.
+pub mod parse;
+
+/// Graph → text.
+pub mod render;
+
+/// Who needs whom, as numbers.
+pub mod edges;
+
+/// Whether a graph is sound.
+pub mod validate;
+
+/// Questions about a graph.
+pub mod query;
+
+/// What can be done next.
+pub mod frontier;
+
+/// A plan as it is kept in memory.
+pub mod plan;
+
+/// What a batch may ask for.
+pub mod operations;
+
+/// Operations on a graph.
+pub mod apply;
+
+/// A reference becomes the plan that it stands for.
+pub mod expand;
+
+/// What callers get to see.
+pub mod answers;
+
+/// From what a caller names to what may be on the disk.
+pub mod paths;
+
+/// What the tools take.
+pub mod arguments;
+
+/// The verbs.
+pub mod ops;
+
+/// The table of tools.
+pub mod tools;
+
+/// The format as texts to read.
+pub mod resources;
+
+/// What can go wrong.
+pub mod error;
+
+/// What holds for any plan and any batch.
+#[cfg(test)]
+mod properties;
+
+use serde_json::{Map, Value};
+use trellis_protocol::Failure;
+
+use super::{Envelope, Family, InUnion};
+use crate::disk::RelativePath;
+use crate::families::edit::Unwritable;
+use crate::tools::{Resource, Tool};
+use error::VineError;
+
+/// The family.
+#[derive(Debug)]
+pub struct Vine;
+
+impl Family for Vine {
+    const NAME: &'static str = "vine";
+    const ENVELOPE: Envelope = Envelope::Text;
+    const IN_UNION: InUnion = InUnion::SameNames;
+    const STRICT_URIS: bool = true;
+    const ABOUT: &'static str = "vine_*: plans as task graphs in .vine files: vine_next says what can start, vine_write \
+                                 changes statuses, tasks and dependencies, vine_expand takes in another plan.";
+
+    fn tools() -> Vec<Tool> {
+        tools::table()
+    }
+
+    fn resources() -> Vec<Resource> {
+        resources::table()
+    }
+
+    fn read_only() -> Failure {
+        VineError::ReadOnly.into()
+    }
+
+    fn unwritten(path: &RelativePath, why: &Unwritable) -> Failure {
+        VineError::Unwritten { path: path.clone(), why: why.clone() }.into()
+    }
+
+    fn needs_roots(arguments: &Map<String, Value>) -> bool {
+        arguments::names_relative_path(arguments)
+    }
+}

@@ -1,0 +1,291 @@
+//! The verbs: what was seen and the arguments come in, an answer and, where something is to change, an edit go out.
+//! Pure; the order of the checks is what callers know: the file, its text, its soundness, then what was asked.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::answers;
+use super::apply::Draft;
+use super::arguments::{Action, ExpandArgs, ReadArgs, WriteArgs};
+use super::edges::Edges;
+use super::error::VineError;
+use super::expand::{Expanded, expand as expanded};
+use super::frontier::frontier;
+use super::model::{Graph, Status, VERSION};
+use super::operations::Operation;
+use super::paths::{Ground, Sought, is_vine, new_file};
+use super::plan::Plan;
+use super::query;
+use super::render::render;
+use super::validate::{validate, validate_in};
+use crate::disk::RelativePath;
+use crate::families::edit::Edit;
+use crate::families::need::{Found, Links, ModelSeen, Place, Unseen};
+use crate::tools::Answer;
+
+/// Under which name answers carry the hash of the file.
+const HASH: &str = "trellis/hash";
+
+/// What looking for a file gives: where the first candidate is, and what is there.
+pub type Looked = (Option<Found>, Option<Result<ModelSeen<Plan>, Unseen>>);
+
+/// A file that was found and may be shown.
+#[derive(Debug)]
+pub struct Opened {
+    place: Place,
+    path: RelativePath,
+    seen: ModelSeen<Plan>,
+}
+
+impl Opened {
+    /// A file that does not call itself a plan must begin as one, or nothing of it is shown.
+    pub fn of(sought: &Sought, (found, seen): Looked) -> Result<Self, VineError> {
+        let unseen = |why: Unseen| {
+            let resolved = match &found {
+                Some(found) => sought.candidates.get(found.which),
+                None => sought.otherwise.as_ref(),
+            };
+            let resolved = resolved.map(|path| path.to_string_lossy().into_owned());
+            let file = sought.argument.clone();
+            VineError::Unseen { resolved: resolved.filter(|path| *path != file), file, why }
+        };
+        let (place, path) = match &found {
+            Some(Found { file, .. }) => file.clone().map_err(&unseen)?,
+            None => match seen {
+                // A link that leads nowhere; or it came into being between two looks.
+                None | Some(Ok(_) | Err(Unseen::Link)) => return Err(unseen(Unseen::Missing)),
+                Some(Err(why)) => return Err(unseen(why)),
+            },
+        };
+        let seen = seen.unwrap_or(Err(Unseen::Missing)).map_err(&unseen)?;
+        if !is_vine(path.as_str()) && !seen.model.has_magic {
+            return Err(VineError::NotVine(sought.argument.clone()));
+        }
+        Ok(Self { place, path, seen })
+    }
+
+    fn plan(&self) -> &Plan {
+        &self.seen.model
+    }
+
+    /// Refuses a file that the caller does not know, or that a write would damage.
+    fn check_writable(&self, file: &str, if_match: Option<&str>) -> Result<(), VineError> {
+        let actual = &self.plan().hash;
+        if let Some(expected) = if_match.filter(|expected| !expected.eq_ignore_ascii_case(actual)) {
+            let (file, expected, actual) = (file.to_owned(), expected.to_owned(), actual.clone());
+            return Err(VineError::Changed { file, expected, actual });
+        }
+        match self.plan().is_text {
+            true => Ok(()),
+            false => Err(VineError::NotText(file.to_owned())),
+        }
+    }
+
+    fn replaced_by(self, edit: Edit, plan: Plan) -> Edit {
+        let bytes = plan.text().as_bytes().to_vec();
+        edit.replace_digest(self.place, self.path, Links::Never, self.seen.digest, bytes).with_model(Arc::new(plan))
+    }
+}
+
+/// What `vine_read` tells.
+pub fn read(opened: &Opened, args: &ReadArgs) -> Result<Answer, VineError> {
+    let (graph, edges) = opened.plan().sound()?;
+    let all = || graph.nodes().iter().map(|node| &**node);
+    let at = |action: &str| {
+        let none = || VineError::Operation(format!("id is required for action \"{action}\"."));
+        let id = args.id.as_deref().filter(|id| !id.is_empty()).ok_or_else(none)?;
+        graph.position(id).ok_or_else(|| VineError::NoTask(id.to_owned()))
+    };
+    let answer = match args.action {
+        Action::Validate => Answer::text(format!("Valid — {} task(s).", graph.nodes().len())),
+        Action::Summary => Answer::text(answers::summary(graph, &query::summary(graph))),
+        Action::List => Answer::pretty(match (&args.status, &args.query) {
+            (Some(word), _) => {
+                let valid = Status::WORDS;
+                let wrong = || VineError::Operation(format!("Invalid status \"{word}\". Valid values: {valid}"));
+                answers::nodes(query::with_status(graph, Status::parse(word).ok_or_else(wrong)?))
+            }
+            (None, Some(words)) => answers::nodes(query::search(graph, words)),
+            (None, None) => answers::nodes(all()),
+        }),
+        Action::Task => Answer::pretty(Value::Object(answers::node(&graph.nodes()[at("task")?]))),
+        Action::Context => Answer::pretty(answers::context(graph, edges, at("context")?)),
+        Action::Descendants => {
+            let below = query::descendants(edges, at("descendants")?, graph.nodes().len());
+            Answer::pretty(answers::names(below.into_iter().map(|at| &*graph.nodes()[at])))
+        }
+        Action::Search => {
+            let none = || VineError::Operation("query is required for action \"search\".".to_owned());
+            let words = args.query.as_deref().filter(|words| !words.is_empty()).ok_or_else(none)?;
+            Answer::pretty(answers::nodes(query::search(graph, words)))
+        }
+        Action::Refs => Answer::pretty(answers::refs(all())),
+    };
+    Ok(answer.with_meta(HASH, opened.plan().hash.as_str()))
+}
+
+/// What can be done next.
+pub fn next(opened: &Opened) -> Result<Answer, VineError> {
+    let (graph, frontier) = opened.plan().frontier()?;
+    Ok(Answer::pretty(answers::next(graph, frontier)).with_meta(HASH, opened.plan().hash.as_str()))
+}
+
+/// Which files a batch of operations is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Targets {
+    /// The plan that is changed; none if it is to be created.
+    pub sought: Option<Sought>,
+    /// The plan that is created, as it was named and where it shall be.
+    pub new: Option<(String, Option<PathBuf>)>,
+}
+
+impl Targets {
+    /// Of a batch.
+    pub fn of(args: &WriteArgs, ground: &Ground) -> Result<Self, VineError> {
+        let new = |name: &str| Some((name.to_owned(), new_file(name, ground)));
+        if matches!(args.operations.first(), Some(Operation::Create { .. })) {
+            return Ok(Self { sought: None, new: new(&args.file) });
+        }
+        let mut extracted = args.operations.iter().filter_map(|operation| match operation {
+            Operation::ExtractToRef { vine, .. } => Some(vine),
+            _ => None,
+        });
+        let child = extracted.next();
+        if extracted.next().is_some() {
+            let words = "At most one extract_to_ref operation is allowed per batch.";
+            return Err(VineError::Operation(words.to_owned()));
+        }
+        Ok(Self { sought: Some(Sought::of(&args.file, ground)), new: child.and_then(|child| new(child)) })
+    }
+}
+
+/// Applies a batch: all of it, or nothing.
+pub fn write(
+    targets: &Targets,
+    looked: Option<Looked>,
+    is_taken: bool,
+    args: &WriteArgs,
+) -> Result<(Answer, Edit), VineError> {
+    let new = |(name, path): &(String, Option<PathBuf>)| new_place(name, path.as_deref(), is_taken);
+    let (Some(sought), Some(looked)) = (&targets.sought, looked) else {
+        let (plan, answer) = created(args)?;
+        let (place, path) = targets.new.as_ref().map_or_else(|| Err(no_file()), new)?;
+        let bytes = plan.text().as_bytes().to_vec();
+        let edit = Edit::nothing().create(place, path, Links::Never, bytes).with_model(Arc::new(plan));
+        return Ok((answer, edit));
+    };
+    let opened = Opened::of(sought, looked)?;
+    opened.check_writable(&args.file, args.if_match.as_deref())?;
+    let mut draft = Draft::of(opened.plan().graph()?);
+    let mut child = None;
+    let mut rest: Vec<&Operation> = Vec::with_capacity(args.operations.len());
+    for operation in &args.operations {
+        match (operation, &targets.new) {
+            (Operation::ExtractToRef { id, vine, ref_name }, Some(target)) => {
+                let graph = draft.extract(id, vine, ref_name.as_deref())?;
+                child = Some((graph, new(target)?));
+            }
+            _ => rest.push(operation),
+        }
+    }
+    rest.into_iter().try_for_each(|operation| draft.apply(operation))?;
+    let drafted = draft.finish();
+    let edges = match drafted.same_shape {
+        true => Arc::clone(opened.plan().sound()?.1),
+        false => Arc::new(validate(&drafted.graph)?),
+    };
+    let claimed = match child {
+        Some(_) => None,
+        None => claimed(&drafted.graph, &args.operations),
+    };
+    let (plan, answer) = finished(&drafted.graph, edges, Some(opened.plan()), &args.operations, claimed)?;
+    let mut edit = Edit::nothing();
+    if let Some((graph, (place, path))) = child {
+        let edges = Arc::new(validate(&graph)?);
+        let (child, _) = finished(&graph, edges, None, &[], None)?;
+        let bytes = child.text().as_bytes().to_vec();
+        edit = edit.create(place, path, Links::Never, bytes).with_model(Arc::new(child));
+    }
+    Ok((answer, opened.replaced_by(edit, plan)))
+}
+
+/// Puts a plan in the place of a reference. The child's file stays as it is.
+pub fn expand(
+    (parent, child): (&Sought, &Sought),
+    (parent_looked, child_looked): (Looked, Looked),
+    args: &ExpandArgs,
+) -> Result<(Answer, Edit), VineError> {
+    let parent = Opened::of(parent, parent_looked)?;
+    parent.check_writable(&args.file, args.if_match.as_deref())?;
+    let (graph, _) = parent.plan().sound()?;
+    let child = Opened::of(child, child_looked)?;
+    let (child, _) = child.plan().sound()?;
+    let Expanded { graph, order } = expanded(graph, child, &args.ref_id)?;
+    let edges = Arc::new(validate_in(&graph, &order)?);
+    let (written, read_back) = render(&graph, parent.plan().before())?;
+    let frontier = Arc::new(frontier(&read_back, &edges));
+    let plan = Plan::made(read_back, written, edges, frontier);
+    let answer = Answer::text(format!("Ref \"{}\" expanded.", args.ref_id)).with_meta(HASH, plan.hash.as_str());
+    Ok((answer, parent.replaced_by(Edit::nothing(), plan)))
+}
+
+/// A new plan out of nothing.
+fn created(args: &WriteArgs) -> Result<(Plan, Answer), VineError> {
+    let Some((Operation::Create { version }, rest)) = args.operations.split_first() else { return Err(no_file()) };
+    let (mut draft, mut rest) = Draft::created(version.as_deref().unwrap_or(VERSION), rest)?;
+    rest.try_for_each(|operation| draft.apply(operation))?;
+    let graph = draft.finish().graph;
+    let edges = Arc::new(validate(&graph)?);
+    finished(&graph, edges, None, &args.operations, None)
+}
+
+/// A batch that leads nowhere cannot be: every one has a file to change or to make.
+fn no_file() -> VineError {
+    VineError::Argument { field: "file", wanted: "a path" }
+}
+
+/// The text of a sound graph, and what to say about it. The answer shows lists as they were given.
+fn finished(
+    graph: &Graph,
+    edges: Arc<Edges>,
+    before: Option<&Plan>,
+    operations: &[Operation],
+    claimed: Option<Value>,
+) -> Result<(Plan, Answer), VineError> {
+    let frontier = Arc::new(frontier(graph, &edges));
+    let (written, read_back) = render(graph, before.and_then(Plan::before))?;
+    let phrases: Vec<String> = operations.iter().map(Operation::phrase).collect();
+    let summary = format!("{} operation(s) applied: {}.", operations.len(), phrases.join("; "));
+    let answer = Answer::pretty(answers::written(summary, graph, &frontier, claimed));
+    let plan = Plan::made(read_back, written, edges, frontier);
+    let answer = answer.with_meta(HASH, plan.hash.as_str());
+    Ok((plan, answer))
+}
+
+/// One entry for each claim, as things are after the batch; what the batch removed again is left out.
+fn claimed(graph: &Graph, operations: &[Operation]) -> Option<Value> {
+    let mut claims = operations
+        .iter()
+        .filter_map(|operation| match operation {
+            Operation::Claim { id, .. } => Some(id),
+            _ => None,
+        })
+        .peekable();
+    claims.peek()?;
+    let nodes = claims.filter_map(|id| graph.node(id));
+    Some(nodes.map(|node| Value::Object(answers::with_dependencies(graph, node))).collect())
+}
+
+/// Where a new file goes, if it may.
+fn new_place(name: &str, path: Option<&std::path::Path>, is_taken: bool) -> Result<(Place, RelativePath), VineError> {
+    let path = path.ok_or_else(|| VineError::NoDirectory(name.to_owned()))?;
+    let names = path.file_name().and_then(|name| name.to_str()).filter(|name| is_vine(name));
+    let names = names.and_then(RelativePath::of_names).zip(path.parent());
+    let (file, directory) = names.ok_or_else(|| VineError::NotVine(name.to_owned()))?;
+    if is_taken {
+        return Err(VineError::Exists(path.to_string_lossy().into_owned()));
+    }
+    Ok((Place::Fixed(directory.to_owned()), file))
+}

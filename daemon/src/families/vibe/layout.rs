@@ -1,0 +1,321 @@
+//! Where things are in a workspace: projects, their folders, and the documents in them. Names come in, kinds and
+//! checked paths go out; nothing is looked at.
+
+use std::path::PathBuf;
+
+use super::error::VibeError;
+use crate::disk::RelativePath;
+use crate::families::need::Place;
+use crate::text::names;
+use crate::tools::Session;
+
+/// Larger documents are neither read nor changed.
+pub const FILE_LIMIT: u64 = 16 * 1024 * 1024;
+
+/// The plan that is meant when nobody names one.
+pub const MAIN_PLAN: &str = "execution-plan.md";
+
+/// The standard folders, with the kind of what is in them and what that is worth in a search.
+pub const FOLDERS: [(&str, &str, f32); 8] = [
+    ("tasks", "task", 2.0),
+    ("plans", "plan", 1.8),
+    ("sessions", "session", 1.5),
+    ("reports", "report", 1.0),
+    ("changelog", "changelog", 1.2),
+    ("references", "reference", 0.8),
+    ("scratch", "scratch", 0.5),
+    ("assets", "asset", 0.3),
+];
+
+/// What the project's own status is worth in a search.
+const STATUS_WORTH: f32 = 3.0;
+/// What any other document is worth.
+const OTHER_WORTH: f32 = 0.3;
+/// Longer names are refused before the system does.
+const LONGEST_NAME: usize = 255;
+
+/// Where the session's workspace is.
+pub fn place(session: &Session) -> Place {
+    let root = session.path("VIBE_ROOT").map(PathBuf::from);
+    let home = || session.home.clone().unwrap_or_default();
+    Place::Fixed(root.unwrap_or_else(|| home().join(".vibe")))
+}
+
+/// Whether the session's host has forbidden to write.
+pub fn is_read_only(session: &Session) -> bool {
+    let value = session.variable("VIBE_READ_ONLY").unwrap_or_default().trim().to_ascii_lowercase();
+    matches!(value.as_str(), "1" | "true" | "yes")
+}
+
+/// Whether a file of the workspace is a document, by its path below the root.
+pub fn is_document(path: &str) -> bool {
+    let is_hidden = path.split('/').any(|part| part.starts_with('.'));
+    path.contains('/') && !is_hidden && has_extension(path)
+}
+
+fn has_extension(name: &str) -> bool {
+    let at = name.len().saturating_sub(3);
+    name.len() > 3 && name.get(at..).is_some_and(|end| end.eq_ignore_ascii_case(".md"))
+}
+
+/// Where a document is.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DocumentPath {
+    /// The directory below the root.
+    pub project: String,
+    /// The directory below the project; empty for files in the project itself.
+    pub folder: String,
+    /// What is left, with `/` in it when the file lies deeper.
+    pub filename: String,
+}
+
+impl DocumentPath {
+    /// From a path below the root; none for what is in no project.
+    pub fn of(path: &str) -> Option<Self> {
+        let (project, rest) = path.split_once('/')?;
+        let (folder, filename) = rest.split_once('/').unwrap_or(("", rest));
+        Some(Self { project: project.to_owned(), folder: folder.to_owned(), filename: filename.to_owned() })
+    }
+
+    /// Below the project.
+    pub fn in_project(&self) -> String {
+        in_folder(&self.folder, &self.filename)
+    }
+
+    /// Below the root.
+    pub fn path(&self) -> String {
+        format!("{}/{}", self.project, self.in_project())
+    }
+
+    /// What the place says about the kind.
+    pub fn kind(&self) -> Option<&'static str> {
+        match self.is_status() {
+            true => Some("status"),
+            false => FOLDERS.iter().find(|(folder, ..)| *folder == self.folder).map(|(_, kind, _)| *kind),
+        }
+    }
+
+    /// What the place is worth in a search.
+    pub fn worth(&self) -> f32 {
+        match self.is_status() {
+            true => STATUS_WORTH,
+            false => {
+                FOLDERS.iter().find(|(folder, ..)| *folder == self.folder).map_or(OTHER_WORTH, |(.., worth)| *worth)
+            }
+        }
+    }
+
+    fn is_status(&self) -> bool {
+        self.folder.is_empty() && self.filename == "status.md"
+    }
+
+    /// The name without directories, number prefix and extension. The year of a date is no such number.
+    pub fn stem(&self) -> &str {
+        let stem = self.full_stem();
+        let digits = stem.bytes().take_while(u8::is_ascii_digit).count();
+        let rest = stem[digits..].strip_prefix('-').filter(|rest| digits > 0 && !rest.is_empty());
+        match rest {
+            Some(rest) if super::metadata::day(stem).is_none() => rest,
+            _ => stem,
+        }
+    }
+
+    /// The name without directories and extension.
+    pub fn full_stem(&self) -> &str {
+        let name = self.filename.rsplit('/').next().unwrap_or(&self.filename);
+        if has_extension(name) { &name[..name.len() - 3] } else { name }
+    }
+}
+
+/// A file below its project.
+pub fn in_folder(folder: &str, filename: &str) -> String {
+    if folder.is_empty() { filename.to_owned() } else { format!("{folder}/{filename}") }
+}
+
+/// A project, by its name alone.
+pub fn project_path(project: &str) -> Result<RelativePath, VibeError> {
+    name("project", project)
+}
+
+/// One of the standard folders, to write into or to search in.
+pub fn standard_folder(folder: &str) -> Result<(), VibeError> {
+    match FOLDERS.iter().any(|(name, ..)| *name == folder) {
+        true => Ok(()),
+        false => Err(VibeError::InvalidFolder { folder: folder.to_owned() }),
+    }
+}
+
+/// The same, or the project itself.
+pub fn standard_folder_or_none(folder: &str) -> Result<(), VibeError> {
+    if folder.is_empty() { Ok(()) } else { standard_folder(folder) }
+}
+
+/// Any folder to read from; empty is the project itself.
+pub fn readable_folder(folder: &str) -> Result<(), VibeError> {
+    if folder.is_empty() { Ok(()) } else { name("folder", folder).map(drop) }
+}
+
+/// A file to read, at any depth, with the extension that documents have.
+pub fn readable_file(project: &RelativePath, folder: &str, filename: &str) -> Result<RelativePath, VibeError> {
+    if filename.is_empty() {
+        return Err(VibeError::path("filename", filename, "it is empty"));
+    }
+    for part in filename.split('/') {
+        plain("filename", filename, part)?;
+    }
+    below(project, folder, &with_extension(filename))
+}
+
+/// A file to write: one name, with the extension that documents have.
+pub fn writable_file(project: &RelativePath, folder: &str, filename: &str) -> Result<RelativePath, VibeError> {
+    name("filename", filename)?;
+    below(project, folder, &with_extension(filename))
+}
+
+/// The name of a new file, which must work on every system.
+pub fn new_name(filename: &str) -> Result<(), VibeError> {
+    names::check(filename).map_err(|why| VibeError::path("filename", filename, why.to_string()))
+}
+
+/// `.md` at the end.
+pub fn with_extension(filename: &str) -> String {
+    if has_extension(filename) { filename.to_owned() } else { format!("{filename}.md") }
+}
+
+/// One name, in one piece.
+fn name(field: &'static str, given: &str) -> Result<RelativePath, VibeError> {
+    if given.contains('/') {
+        return Err(VibeError::path(field, given, "it must be one name, without separators"));
+    }
+    plain(field, given, given)?;
+    RelativePath::of_names(given).ok_or_else(|| VibeError::path(field, given, "it is no plain name"))
+}
+
+/// A part of a path that leads nowhere else.
+fn plain(field: &'static str, given: &str, part: &str) -> Result<(), VibeError> {
+    let why = match part {
+        _ if part.trim().is_empty() => "a name in it is empty",
+        "." | ".." => "it must not contain `.` or `..`",
+        _ if part.contains('\\') => "it must not contain a backslash",
+        _ if part.chars().any(char::is_control) => "it must not contain control characters",
+        _ if part.starts_with('.') => "names that begin with a dot are not part of the workspace",
+        _ if part.len() > LONGEST_NAME => "a name in it is longer than 255 bytes",
+        _ => return Ok(()),
+    };
+    Err(VibeError::path(field, given, why))
+}
+
+fn below(project: &RelativePath, folder: &str, filename: &str) -> Result<RelativePath, VibeError> {
+    let rest = in_folder(folder, filename);
+    let path = RelativePath::of_names(&rest).map(|rest| project.below(&rest));
+    let path = path.filter(|path| path.as_str().len() <= RelativePath::LIMIT);
+    path.ok_or_else(|| VibeError::path("filename", filename, "the path is too long"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn session(environment: &[(&str, &str)]) -> Session {
+        let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
+        let environment = environment.iter().map(pair).collect();
+        Session { environment, home: Some("/home/ada".into()), ..Session::default() }
+    }
+
+    #[test]
+    fn the_settings_say_where_the_workspace_is() {
+        let check = |environment: &[(&str, &str)], expected: &str| {
+            assert_eq!(place(&session(environment)), Place::Fixed(expected.into()), "{environment:?}");
+        };
+        check(&[], "/home/ada/.vibe");
+        check(&[("VIBE_ROOT", "/srv/v")], "/srv/v");
+        check(&[("VIBE_ROOT", "")], "/home/ada/.vibe");
+    }
+
+    #[test]
+    fn three_words_forbid_writing() {
+        let check =
+            |value, expected| assert_eq!(is_read_only(&session(&[("VIBE_READ_ONLY", value)])), expected, "{value}");
+        for value in ["1", "true", "yes", "TRUE", " Yes "] {
+            check(value, true);
+        }
+        for value in ["", "0", "false", "no", "on"] {
+            check(value, false);
+        }
+    }
+
+    #[test]
+    fn documents_are_markdown_in_projects() {
+        for path in ["p/a.md", "p/tasks/001.MD", "p/assets/x/y.md", "日/本.md"] {
+            assert!(is_document(path), "{path}");
+        }
+        for path in ["a.md", "p/a.txt", "p/.a.md", ".p/a.md", "p/.x/a.md", "p/md", "p/a.md.vtmp"] {
+            assert!(!is_document(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_says_project_folder_and_name() {
+        let check = |path: &str, expected: (&str, &str), kind: Option<&str>, worth: f32, stem: &str| {
+            let document = DocumentPath::of(path).expect("a document");
+            assert_eq!((document.folder.as_str(), document.filename.as_str()), expected, "{path}");
+            assert_eq!((document.kind(), document.worth(), document.stem()), (kind, worth, stem), "{path}");
+            assert_eq!(document.path(), path);
+        };
+        check("p/status.md", ("", "status.md"), Some("status"), 3.0, "status");
+        check("p/a.md", ("", "a.md"), None, 0.3, "a");
+        check("p/tasks/004-x-y.md", ("tasks", "004-x-y.md"), Some("task"), 2.0, "x-y");
+        check("p/tasks/004.md", ("tasks", "004.md"), Some("task"), 2.0, "004");
+        check("p/tasks/status.md", ("tasks", "status.md"), Some("task"), 2.0, "status");
+        check(
+            "p/sessions/2025-02-09-api.md",
+            ("sessions", "2025-02-09-api.md"),
+            Some("session"),
+            1.5,
+            "2025-02-09-api",
+        );
+        check("p/assets/d/2-x.md", ("assets", "d/2-x.md"), Some("asset"), 0.3, "x");
+        check("p/other/x.md", ("other", "x.md"), None, 0.3, "x");
+    }
+
+    fn check_names(read: Result<RelativePath, VibeError>, expected: Result<&str, &str>) {
+        use trellis_protocol::failure::Coded as _;
+        let seen = read.as_ref().map(RelativePath::as_str).map_err(VibeError::code);
+        assert_eq!(seen, expected, "{read:?}");
+    }
+
+    #[test]
+    fn names_lead_nowhere_else() {
+        let bad = [
+            "",
+            " ",
+            ".",
+            "..",
+            "../x",
+            "/x",
+            "a\\b",
+            "a\0",
+            "a\nb",
+            ".hidden",
+            "x/.y",
+            "x/../y",
+            "a//b",
+            "x/",
+            &"x".repeat(256),
+        ];
+        for given in bad {
+            let project = project_path("p").expect("a project");
+            check_names(readable_file(&project, "tasks", given), Err("INVALID_PATH"));
+            check_names(writable_file(&project, "tasks", given), Err("INVALID_PATH"));
+            check_names(project_path(given), Err("INVALID_PATH"));
+        }
+        let project = project_path("日本 é").expect("a project");
+        check_names(project_path("a/b"), Err("INVALID_PATH"));
+        check_names(readable_file(&project, "", "x.md"), Ok("日本 é/x.md"));
+        check_names(readable_file(&project, "assets", "d/x.md"), Ok("日本 é/assets/d/x.md"));
+        check_names(writable_file(&project, "assets", "d/x.md"), Err("INVALID_PATH"));
+        check_names(writable_file(&project, "plans", "x"), Ok("日本 é/plans/x.md"));
+        check_names(writable_file(&project, "", "x.MD"), Ok("日本 é/x.MD"));
+        check_names(writable_file(&project, "", "v1.2"), Ok("日本 é/v1.2.md"));
+    }
+}

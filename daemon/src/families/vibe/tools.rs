@@ -1,0 +1,184 @@
+//! The table of tools: name, sentences, what each needs to look at, and its op.
+
+use trellis_protocol::Failure;
+
+use super::arguments::{
+    CreateArgs, InitArgs, ListArgs, LogArgs, NewPlanArgs, PlanArgs, ReadArgs, StatusArgs, TaskArgs, UpdateArgs,
+};
+use super::layout::{place, project_path};
+use super::{edits, looks, ops, search};
+use crate::families::need::{Carried, Moment, Then};
+use crate::tools::{Answer, Effect, Session, Tool};
+
+/// Makes something new.
+const CREATES: Effect = Effect::Writes { destructive: false, idempotent: false };
+/// Replaces something; once more is no more.
+const REPLACES: Effect = Effect::Writes { destructive: true, idempotent: true };
+
+/// All tools, in the order in which they are listed.
+pub fn table() -> Vec<Tool> {
+    let mut tools = vec![search::search(), read_doc(), list_tasks(), get_plan()];
+    tools.extend([create_doc(), update_doc(), create_task(), update_task_status(), create_plan(), log_session()]);
+    tools.extend([search::reindex(), init_project()]);
+    tools
+}
+
+fn read_doc() -> Tool {
+    Tool::read(
+        ("read_doc", "Read document"),
+        "Use this to read one whole document of a project. `metadata` has type, status, date, tags and owner; `hash` can \
+         be passed as `if_match` when writing.",
+        |args: &ReadArgs, session: &Session| Ok(looks::reading(args, session)?),
+        |((_, listed), seen), args: &ReadArgs, now| Ok(Answer::object(ops::read_doc((listed, seen), args, now)?)),
+    )
+}
+
+fn list_tasks() -> Tool {
+    Tool::read(
+        ("list_tasks", "List tasks"),
+        "Use this to see the tasks of a project, or of all projects, with title, status and objective. `status` \
+         filters; `include_content` adds the whole texts.",
+        |args: &ListArgs, session: &Session| {
+            let place = place(session);
+            let project = args.project.as_deref().map(project_path).transpose()?;
+            let listing = project.clone().map(|project| looks::listing(&place, Some(project)));
+            let tasks = looks::tasks(&place, project.as_ref());
+            let args = args.clone();
+            Ok((listing, Then(tasks, move |seen: &_| ops::task_texts(&place, &args, seen))))
+        },
+        |seen, args: &ListArgs, now| Ok(ops::list_tasks(seen, args, now)?),
+    )
+}
+
+fn get_plan() -> Tool {
+    Tool::read(
+        ("get_plan", "Read plan"),
+        "Use this to read a project's execution plan and how many of its tasks are pending, in progress, done or \
+         blocked. `exists` is false if there is none.",
+        |args: &PlanArgs, session: &Session| Ok(looks::reading(&ops::plan_target(args), session)?),
+        |((_, listed), seen), args: &PlanArgs, now| Ok(ops::get_plan((listed, seen), args, now)?),
+    )
+}
+
+fn create_doc() -> Tool {
+    Tool::write(
+        ("create_doc", "Create document"),
+        "Use this to write a new document into a folder of a project. Never overwrites: an existing file is \
+         `FILE_EXISTS`. `.md` is added to the name if it is missing.",
+        CREATES,
+        |args: &CreateArgs, session: &Session| Ok(looks::creating(&args.0, session)?),
+        |((ground, root), around), args: &CreateArgs, _| Ok(edits::create_doc((ground, root, around), &args.0)?),
+    )
+}
+
+fn update_doc() -> Tool {
+    Tool::write(
+        ("update_doc", "Replace document"),
+        "Use this to replace the whole text of an existing document. `frontmatter` is merged into its front matter; \
+         without it the file becomes exactly `content`.",
+        REPLACES,
+        |args: &UpdateArgs, session: &Session| Ok(looks::writing(&args.0.target, session)?),
+        |seen, args: &UpdateArgs, _| Ok(edits::update_doc(seen, &args.0)?),
+    )
+}
+
+fn create_task() -> Tool {
+    Tool::write(
+        ("create_task", "Create task"),
+        "Use this to add a task to a project. It gets the next number and the standard form: objective, context, steps, \
+         acceptance criteria, notes.",
+        CREATES,
+        |args: &TaskArgs, session: &Session| Ok(looks::numbering(&args.project, session)?),
+        |seen, args: &TaskArgs, _| Ok(edits::create_task(seen, args)?),
+    )
+}
+
+fn update_task_status() -> Tool {
+    Tool::write(
+        ("update_task_status", "Set task status"),
+        "Use this to say how far a task is. Only its status changes in the file.",
+        REPLACES,
+        |args: &StatusArgs, session: &Session| {
+            let ((Carried(place), project), tasks) = looks::numbering(&args.project, session)?;
+            let (tree, args) = (place.clone(), args.clone());
+            let task = Then(tasks, move |tasks: &_| looks::task_file(&args, &tree, tasks));
+            Ok(((Carried(place), project), task))
+        },
+        |seen, args: &StatusArgs, now| Ok(edits::update_task_status(seen, args, now)?),
+    )
+}
+
+fn create_plan() -> Tool {
+    Tool::write(
+        ("create_plan", "Write plan"),
+        "Use this to write a project's execution plan, new or in place of the one that is there. `action` says which.",
+        REPLACES,
+        |args: &NewPlanArgs, session: &Session| Ok(looks::writing(&edits::plan_target(args), session)?),
+        |seen, args: &NewPlanArgs, _| Ok(edits::create_plan(seen, args)?),
+    )
+}
+
+fn log_session() -> Tool {
+    Tool::write(
+        ("log_session", "Log session"),
+        "Use this to write down what was done today, in a note named after the day. With `append` it goes behind the \
+         day's note; without it an existing note is `FILE_EXISTS`.",
+        CREATES,
+        |args: &LogArgs, session: &Session| {
+            looks::may_write(session)?;
+            let (Carried(place), project) = looks::ground(&args.project, session)?;
+            let (tree, args) = (place.clone(), args.clone());
+            let today = Then(Moment, move |now: &_| looks::session_file(&args, &tree, now));
+            Ok(((Carried(place), project), today))
+        },
+        |seen, args: &LogArgs, _| Ok(edits::log_session(seen, args)?),
+    )
+}
+
+fn init_project() -> Tool {
+    Tool::write(
+        ("init_project", "Create project"),
+        "Use this to make a new project with its eight folders and a status.md.",
+        CREATES,
+        |args: &InitArgs, session: &Session| {
+            looks::may_write(session)?;
+            let place = place(session);
+            let project = edits::project_name(&args.project).map_err(Failure::from)?;
+            let beside = looks::listing(&place, None);
+            let listed = (looks::listing(&place, Some(project)), beside);
+            Ok((Carried(place.clone()), looks::real_root(&place), listed))
+        },
+        |seen, args: &InitArgs, _| Ok(edits::init_project(seen, args)?),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seed_s_tools_are_all_there_and_cheap() {
+        let tools = table();
+        let names: Vec<&str> = tools.iter().map(|tool| tool.name).collect();
+        let expected = [
+            "search",
+            "read_doc",
+            "list_tasks",
+            "get_plan",
+            "create_doc",
+            "update_doc",
+            "create_task",
+            "update_task_status",
+            "create_plan",
+            "log_session",
+            "reindex",
+            "init_project",
+        ];
+        assert_eq!(names, expected);
+        for tool in tools {
+            let first = tool.description.split(". ").next().unwrap_or_default();
+            assert!(first.len() <= 130 && tool.description.len() <= 400, "{}: {}", tool.name, first.len());
+            assert!(tool.title.len() <= 30);
+        }
+    }
+}

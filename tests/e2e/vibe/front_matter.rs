@@ -1,0 +1,54 @@
+//! What is merged into front matter, and how it is written.
+
+use serde_json::{Value, json};
+
+use super::Vibe;
+
+#[track_caller]
+fn check_created(vibe: &mut Vibe, content: &str, frontmatter: Value, expected: &str) {
+    let name = format!("{}.md", vibe.tree().len());
+    let document = json!({
+        "project": "demo", "folder": "scratch", "filename": name, "content": content, "frontmatter": frontmatter,
+    });
+    vibe.call("create_doc", document);
+    assert_eq!(vibe.text(&format!("demo/scratch/{name}")), expected);
+}
+
+#[test]
+fn a_new_document_gets_one_block() {
+    let mut vibe = Vibe::new();
+    let tags = json!({ "tags": ["mcp", "protocol", "reference"] });
+    check_created(&mut vibe, "# N\n", tags, "---\ntags: [mcp, protocol, reference]\n---\n# N\n");
+    check_created(&mut vibe, "# N\n", json!({}), "# N\n");
+    check_created(&mut vibe, "# N\n", json!(null), "# N\n");
+    let odd = json!({ "b": "yes", "a": "x: y", "d": "2025-02-09", "num": 3, "t": true, "z": ["a, b", "[c]", "7"], "o": { "k": [1] } });
+    let expected = "---\nb: \"yes\"\na: \"x: y\"\nd: \"2025-02-09\"\nnum: 3\nt: true\nz: [\"a, b\", \"[c]\", \"7\"]\no: {k: [1]}\n---\nx";
+    check_created(&mut vibe, "x", odd, expected);
+    let both = "---\nowner: ana\nstatus: old\n---\nbody\n";
+    let expected = "---\nowner: ana\nstatus: new\ntags: [a]\n---\nbody\n";
+    check_created(&mut vibe, both, json!({ "status": "new", "tags": ["a"] }), expected);
+    check_created(&mut vibe, "---\nrule\n---\nbody", json!({ "a": 1 }), "---\na: 1\n---\n---\nrule\n---\nbody");
+}
+
+#[track_caller]
+fn check_updated(before: &str, content: &str, frontmatter: Value, expected: &str) {
+    let mut vibe = Vibe::with("demo/plans/a.md", before);
+    let document = json!({
+        "project": "demo", "folder": "plans", "filename": "a.md", "content": content, "frontmatter": frontmatter,
+    });
+    vibe.call("update_doc", document);
+    assert_eq!(vibe.text("demo/plans/a.md"), expected);
+}
+
+#[test]
+fn an_update_merges_into_the_block_that_is_there() {
+    let before = "---\n# mine\ntags:\n  - a\nowner: ana # note\nupdated: 2025-01-01\n---\nold\n";
+    let expected = "---\n# mine\ntags: [b]\nowner: ana # note\nupdated: 2025-01-01\nnew: 1\n---\nfresh\n";
+    check_updated(before, "fresh\n", json!({ "tags": ["b"], "new": 1 }), expected);
+    check_updated("---\na: 1\nb: 2\n---\nold", "new", json!({ "a": null }), "---\nb: 2\n---\nnew");
+    check_updated("---\na: 1\n---\nold", "new", json!({ "a": null }), "new");
+    check_updated("---\na: 1\n---\nold", "---\nc: 3\n---\nnew", json!({ "d": 4 }), "---\nc: 3\nd: 4\n---\nnew");
+    check_updated("---\na: 1\n---\nold", "new", json!({}), "---\na: 1\n---\nnew");
+    check_updated("---\na: 1\n---\nold", "new", json!(null), "new");
+    check_updated("no block", "new", json!({ "a": "1" }), "---\na: \"1\"\n---\nnew");
+}

@@ -1,0 +1,68 @@
+//! `get_plan` and `create_plan`.
+
+use serde_json::{Value, json};
+
+use super::{Vibe, sha256};
+
+const PLAN: &str = "---\nupdated: 2025-02-09\n---\n# Execution Plan — demo\n\n## Overview\nExponer workspaces.\n\nMás.\n\n\
+                    ## Current Status\n- **Done**: 001-003, 004-x (a, b)\n- **In Progress:** 005\n- Pending: 006, 007\n\
+                    - **Blocked**: (none)\n";
+
+#[test]
+fn a_plan_is_read_and_counted() {
+    let mut vibe = Vibe::with("demo/plans/execution-plan.md", PLAN);
+    let expected = json!({
+        "project": "demo",
+        "filename": "execution-plan.md",
+        "path": "demo/plans/execution-plan.md",
+        "exists": true,
+        "metadata": { "type": "plan", "updated": "2025-02-09" },
+        "content": PLAN,
+        "parsed": {
+            "overview": "Exponer workspaces.\n\nMás.", "task_count": 7, "pending": 2, "in_progress": 1, "done": 4, "blocked": 0,
+        },
+        "hash": sha256(PLAN),
+    });
+    assert_eq!(vibe.call("get_plan", json!({ "project": "demo" })).to_string(), expected.to_string());
+}
+
+#[test]
+fn a_plan_that_is_not_there_is_no_error() {
+    let mut vibe = Vibe::new();
+    let expected = json!({
+        "project": "demo", "filename": "other.md", "path": "demo/plans/other.md", "exists": false, "metadata": null,
+        "content": null, "parsed": null, "hash": null,
+    });
+    assert_eq!(vibe.call("get_plan", json!({ "project": "demo", "filename": "other" })), expected);
+    vibe.write("demo/plans/other.md", "## Resumen\nuno\n");
+    let parsed = vibe.call("get_plan", json!({ "project": "demo", "filename": "other.md" }))["parsed"].clone();
+    let expected =
+        json!({ "overview": "uno", "task_count": 0, "pending": 0, "in_progress": 0, "done": 0, "blocked": 0 });
+    assert_eq!(parsed, expected);
+}
+
+#[test]
+fn a_plan_is_written_new_or_over_the_old_one() {
+    let mut vibe = Vibe::new();
+    let write = |content: &str, more: Value| {
+        let mut arguments = json!({ "project": "demo", "content": content });
+        more.as_object().expect("an object").iter().for_each(|(key, value)| arguments[key] = value.clone());
+        arguments
+    };
+    let created =
+        json!({ "success": true, "path": "demo/plans/execution-plan.md", "action": "created", "indexed": true });
+    assert_eq!(vibe.call("create_plan", write("one", json!({}))).to_string(), created.to_string());
+    assert_eq!(vibe.call("create_plan", write("two\r\n", json!({})))["action"], "updated");
+    assert_eq!(vibe.text("demo/plans/execution-plan.md"), "two\r\n");
+    assert_eq!(
+        vibe.call("create_plan", write("x", json!({ "filename": "decision-1" })))["path"],
+        "demo/plans/decision-1.md"
+    );
+    vibe.check_refused("create_plan", write("three", json!({ "if_match": sha256("one") })), "CONFLICT");
+    assert_eq!(vibe.text("demo/plans/execution-plan.md"), "two\r\n");
+    vibe.call("create_plan", write("three", json!({ "if_match": sha256("two\r\n") })));
+    assert_eq!(vibe.text("demo/plans/execution-plan.md"), "three");
+    let missing = write("x", json!({ "filename": "none.md", "if_match": sha256("x") }));
+    vibe.check_refused("create_plan", missing, "FILE_NOT_FOUND");
+    assert!(!vibe.path("demo/plans/none.md").exists());
+}

@@ -1,0 +1,152 @@
+//! Context files: a text and its sections. A section is found by its heading and changed by itself; all other bytes
+//! of the file stay.
+
+use std::ops::Range;
+
+use super::fold::Folded;
+use super::lines::{headings, line_end, lines_from, with_ends};
+use super::parse::is_empty;
+use super::render;
+use super::splice::inserted;
+use crate::families::need::Model;
+
+/// A context file as a search sees it.
+#[derive(Debug)]
+pub struct Context {
+    /// Its text; empty if it is none.
+    pub text: Folded,
+    /// Whether it is no text.
+    pub is_broken: bool,
+}
+
+impl Model for Context {
+    fn read(bytes: &[u8]) -> Self {
+        let text = str::from_utf8(bytes);
+        Self { is_broken: text.is_err(), text: Folded::of(text.unwrap_or_default().to_owned()) }
+    }
+
+    fn weight(&self) -> usize {
+        size_of::<Self>() + self.text.weight()
+    }
+}
+
+/// The text with something at its end, behind one blank line.
+pub fn appended(text: &str, content: &str) -> String {
+    if is_empty(text) {
+        return format!("{text}{content}");
+    }
+    let end = line_end(text);
+    let content = with_ends(content, end);
+    let has_end = text.ends_with('\n');
+    let gap = match () {
+        () if !has_end => format!("{end}{end}"),
+        () if text.ends_with("\n\n") || text.ends_with("\n\r\n") => String::new(),
+        () => end.to_owned(),
+    };
+    let last = if has_end && !content.ends_with('\n') { end } else { "" };
+    format!("{text}{gap}{content}{last}")
+}
+
+/// The text with something at the end of a section.
+pub fn appended_to(text: &str, section: &str, content: &str) -> String {
+    match body(text, section) {
+        Some(body) => inserted(text, body.filled.end, &whole_lines(text, content)),
+        None => appended(text, &with_heading(section, content)),
+    }
+}
+
+/// The text with something in place of a section's body.
+pub fn replaced_in(text: &str, section: &str, content: &str) -> String {
+    let Some(body) = body(text, section) else { return appended(text, &with_heading(section, content)) };
+    if body.filled.is_empty() {
+        return inserted(text, body.filled.end, &whole_lines(text, content));
+    }
+    let (before, after) = (&text[..body.filled.start], &text[body.filled.end..]);
+    let lines = whole_lines(text, content);
+    // The last line of a file that ends without a line end ends so again.
+    let lines = if text[body.filled].ends_with('\n') { lines.as_str() } else { super::lines::without_end(&lines) };
+    format!("{before}{lines}{after}")
+}
+
+fn with_heading(section: &str, content: &str) -> String {
+    let end = if content.ends_with('\n') { "" } else { "\n" };
+    format!("{}\n{content}{end}", render::heading(section))
+}
+
+fn whole_lines(text: &str, content: &str) -> String {
+    let end = line_end(text);
+    let content = with_ends(content, end);
+    if content.ends_with('\n') { content } else { content + end }
+}
+
+struct Body {
+    /// From its first line that is not blank to its last; where it would begin if all are blank.
+    filled: Range<usize>,
+}
+
+/// The first section of level 2 to 6 with this heading.
+fn body(text: &str, section: &str) -> Option<Body> {
+    let mut rest = headings(text).skip_while(|(level, name, _)| *level < 2 || *name != section);
+    let (level, _, heading) = rest.next()?;
+    let end = rest.find(|(other, _, _)| *other <= level).map_or(text.len(), |(_, _, line)| line.start);
+    let filled = lines_from(&text[..end], heading.next).filter(|line| !line.is_blank()).fold(None, |filled, line| {
+        let start = filled.map_or(line.start, |filled: Range<usize>| filled.start);
+        Some(start..line.next)
+    });
+    Some(Body { filled: filled.unwrap_or(heading.next..heading.next) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(edit: impl Fn(&str) -> String, old: &str, expected: &str) {
+        assert_eq!(edit(old), expected, "{old:?}");
+        let (old, expected) = (old.replace('\n', "\r\n"), expected.replace('\n', "\r\n"));
+        if old.contains('\n') {
+            assert_eq!(edit(&old), expected, "{old:?}");
+        }
+    }
+
+    #[test]
+    fn one_blank_line_stands_before_what_is_added() {
+        let add = |text: &str| appended(text, "b\nc");
+        check(add, "", "b\nc");
+        check(add, "a\n", "a\n\nb\nc\n");
+        check(add, "a\n\n", "a\n\nb\nc\n");
+        check(add, "x\na", "x\na\n\nb\nc");
+    }
+
+    #[test]
+    fn sections_grow_at_their_end() {
+        let add = |text: &str| appended_to(text, "S", "new");
+        check(add, "# T\n\n## S\nold\n\n## U\nx\n", "# T\n\n## S\nold\nnew\n\n## U\nx\n");
+        check(add, "### S\nold\n#### deeper\nd\n### U\n", "### S\nold\n#### deeper\nd\nnew\n### U\n");
+        check(add, "## S\nold\n# U\n", "## S\nold\nnew\n# U\n");
+        check(add, "## S\n\n\n## U\n", "## S\nnew\n\n\n## U\n");
+        check(add, "## U\n## S", "## U\n## S\nnew");
+        check(add, "# S\n\n## s\n", "# S\n\n## s\n\n## S\nnew\n");
+        check(add, "```\n## S\n```\n", "```\n## S\n```\n\n## S\nnew\n");
+        check(add, "", "## S\nnew\n");
+        check(add, "## S\na\n## S\nb\n", "## S\na\nnew\n## S\nb\n");
+    }
+
+    #[test]
+    fn bodies_are_replaced_alone() {
+        let put = |text: &str| replaced_in(text, "S", "new\nlines\n");
+        check(put, "## S\n\nold\n\nolder\n\n## U\nx", "## S\n\nnew\nlines\n\n## U\nx");
+        check(put, "## S\n## U\n", "## S\nnew\nlines\n## U\n");
+        check(put, "a\n## S\nold", "a\n## S\nnew\nlines");
+        check(put, "a\n", "a\n\n## S\nnew\nlines\n");
+        check(put, "## S", "## S\nnew\nlines");
+    }
+
+    #[test]
+    fn replacing_and_putting_back_is_nothing() {
+        for text in ["## S\n\nold\n\n  x\n\n## U\n", "## S\nold", "\u{feff}## S\r\nold\r\n\r\n## U"] {
+            let body = body(text, "S").expect("a section").filled;
+            let new = replaced_in(text, "S", "anything\nelse");
+            assert_eq!(replaced_in(&new, "S", &text[body]), text);
+        }
+    }
+}

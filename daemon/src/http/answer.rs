@@ -1,0 +1,194 @@
+//! One request → one answer: an id, the guard, the routes, and the headers that every answer has.
+
+use axum::body::Body;
+use axum::http::header::{
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderMap,
+    HeaderName, HeaderValue, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
+};
+use axum::http::{Method, Request, Response, StatusCode};
+use serde_json::Value;
+use tower::ServiceExt as _;
+
+use super::Gateway;
+use crate::chance;
+use crate::present::http::Fault;
+
+/// Names a request, in its answer and in the log.
+const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+const JSON: HeaderValue = HeaderValue::from_static("application/json; charset=utf-8");
+const METHODS: HeaderValue = HeaderValue::from_static("GET, POST, DELETE, OPTIONS");
+const HEADERS: HeaderValue = HeaderValue::from_static(
+    "Content-Type, Authorization, X-API-Key, X-Request-ID, Accept, Mcp-Session-Id, MCP-Protocol-Version, Mcp-Method, \
+     Mcp-Name, Last-Event-ID, X-Trellis-Project",
+);
+const EXPOSED: HeaderValue = HeaderValue::from_static("X-Request-ID, Mcp-Session-Id");
+
+/// Answers one request. `unsure`: its end is not certain, so it is refused and nothing after it is read.
+pub async fn answer(gateway: &Gateway, request: Request<Body>, unsure: bool) -> Response<Body> {
+    let id = request_id(request.headers());
+    let (method, path) = (request.method().clone(), request.uri().path().to_owned());
+    let began = std::time::Instant::now();
+    let mut origin = None;
+    let mut response = admitted(gateway, request, unsure, &mut origin).await.unwrap_or_else(|fault| refuse(&fault));
+    let headers = response.headers_mut();
+    if let Ok(value) = HeaderValue::from_str(&id) {
+        headers.insert(REQUEST_ID, value);
+    }
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.append(VARY, HeaderValue::from_static("Origin"));
+    if let Some(origin) = origin {
+        headers.insert(ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+    }
+    note(&id, &method, &path, response.status(), began);
+    response
+}
+
+/// One line; a path that leads nowhere may hold anything and is left out.
+fn note(id: &str, method: &Method, path: &str, status: StatusCode, began: std::time::Instant) {
+    let known = !matches!(status.as_u16(), 401 | 403 | 404 | 421);
+    let path: String = if known { path.chars().take(120).collect() } else { "-".to_owned() };
+    let milliseconds = began.elapsed().as_millis();
+    if path == "/health" {
+        tracing::debug!(request = id, %method, path, status = status.as_u16(), milliseconds, "answered");
+    } else {
+        tracing::info!(request = id, %method, path, status = status.as_u16(), milliseconds, "answered");
+    }
+}
+
+async fn admitted(
+    gateway: &Gateway,
+    request: Request<Body>,
+    unsure: bool,
+    origin: &mut Option<HeaderValue>,
+) -> Result<Response<Body>, Fault> {
+    if unsure {
+        return Err(Fault::request(400, "a request has one content length or chunks, and not both"));
+    }
+    let (parts, body) = request.into_parts();
+    gateway.guard.host(&parts)?;
+    *origin = gateway.guard.origin(&parts)?;
+    if parts.method == Method::OPTIONS {
+        return Ok(preflight(origin.is_some()));
+    }
+    if parts.uri.path() != "/health" {
+        gateway.guard.credentials(&parts.headers)?;
+    }
+    if gateway.engine.leaving.is_cancelled() {
+        return Err(Fault::Busy);
+    }
+    let routed = gateway.router.clone().oneshot(Request::from_parts(parts, body)).await;
+    routed.map_err(|never| match never {})
+}
+
+fn preflight(from_a_page: bool) -> Response<Body> {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    let headers = response.headers_mut();
+    if from_a_page {
+        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HEADERS);
+        headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    }
+    response
+}
+
+/// JSON with a status.
+pub fn json(status: u16, body: &Value) -> Response<Body> {
+    let mut response = Response::new(Body::from(body.to_string()));
+    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    response.headers_mut().insert(CONTENT_TYPE, JSON);
+    response
+}
+
+/// A fault with its status.
+pub fn refuse(fault: &Fault) -> Response<Body> {
+    let mut response = json(fault.status(), &fault.body());
+    let headers = response.headers_mut();
+    match fault {
+        Fault::Credentials => {
+            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        }
+        Fault::Busy => {
+            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        }
+        // What the rest of the connection holds is not known any more.
+        Fault::Request { .. } => {
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        _ => {}
+    }
+    response
+}
+
+/// The bytes of a whole answer, for connections that no request was read from.
+pub fn raw(fault: &Fault) -> Vec<u8> {
+    let body = fault.body().to_string();
+    let status = StatusCode::from_u16(fault.status()).unwrap_or(StatusCode::BAD_REQUEST);
+    let head = format!(
+        "HTTP/1.1 {} {}\r\ncontent-type: application/json; charset=utf-8\r\ncache-control: no-store\r\n\
+         x-request-id: {}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
+        status.as_u16(),
+        status.canonical_reason().unwrap_or_default(),
+        fresh_id(),
+        body.len(),
+    );
+    (head + &body).into_bytes()
+}
+
+/// The client's own name for the request if it is a plain one, else a new one.
+fn request_id(headers: &HeaderMap) -> String {
+    let mut values = headers.get_all(REQUEST_ID).iter();
+    let given = values.next().and_then(|value| value.to_str().ok()).filter(|_| values.next().is_none());
+    let plain = |text: &&str| {
+        (1..=128).contains(&text.len())
+            && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte))
+    };
+    given.filter(plain).map_or_else(fresh_id, str::to_owned)
+}
+
+/// A UUID of the random kind.
+fn fresh_id() -> String {
+    let (high, low) = (chance::number(), chance::number());
+    let (high, low) = (high & !0xf000 | 0x4000, low & !(0b11 << 62) | 0b10 << 62);
+    let (first, second, third) = (high >> 32, high >> 16 & 0xffff, high & 0xffff);
+    format!("{first:08x}-{second:04x}-{third:04x}-{:04x}-{:012x}", low >> 48, low & 0xffff_ffff_ffff)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(given: &[&str], echoed: bool) {
+        let mut headers = HeaderMap::new();
+        for value in given {
+            headers.append(REQUEST_ID, HeaderValue::from_str(value).expect("a value"));
+        }
+        let id = request_id(&headers);
+        assert_eq!(given.first() == Some(&id.as_str()), echoed, "{given:?} {id}");
+        assert!(!id.is_empty());
+    }
+
+    #[test]
+    fn plain_ids_are_echoed() {
+        check(&["abc-123._:Z"], true);
+        check(&[&"x".repeat(128)], true);
+        check(&[&"x".repeat(129)], false);
+        check(&[""], false);
+        check(&["a b"], false);
+        check(&["a/b"], false);
+        check(&["a", "a"], false);
+        check(&[], false);
+    }
+
+    #[test]
+    fn fresh_ids_are_uuids() {
+        let id = fresh_id();
+        let lengths: Vec<usize> = id.split('-').map(str::len).collect();
+        assert_eq!(lengths, [8, 4, 4, 4, 12]);
+        assert_eq!(&id[14..15], "4");
+        assert!("89ab".contains(&id[19..20]) && id != fresh_id());
+    }
+}

@@ -1,0 +1,233 @@
+//! Keys that `trellisd http key new` made, and those in the settings: who has one may call.
+//!
+//! A made key is shown once and kept only as its SHA-256, in a file of ours that is looked at before each
+//! use, so that a running daemon knows of new and revoked ones. Comparing takes the same time whichever
+//! key is right, or none.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use subtle::{Choice, ConstantTimeEq as _};
+use trellis_protocol::{Failure, Kind};
+
+use super::settings::Secret;
+use crate::clock;
+use crate::disk::own;
+
+/// How every made key begins; such keys are also taken as bearer tokens.
+pub const PREFIX: &str = "trellis_";
+
+/// A made key, as far as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Made {
+    /// Its name for `revoke`.
+    pub id: String,
+    /// What it is for, in its owner's words.
+    pub name: String,
+    /// When it was made.
+    pub created: String,
+    /// What is compared.
+    pub sha256: String,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct Kept {
+    keys: Vec<Made>,
+}
+
+/// Where made keys are kept.
+pub fn place(state: &Path) -> PathBuf {
+    state.join("http-keys.json")
+}
+
+/// All made keys, oldest first.
+pub fn made(path: &Path) -> Result<Vec<Made>, Failure> {
+    let Some(text) = own::read(path) else { return Ok(Vec::new()) };
+    let kept: Kept = serde_json::from_str(&text).map_err(|error| {
+        Failure::new("unreadable", Kind::Unreadable, format!("the file of keys cannot be read: {error}"))
+            .with_hint("repair or remove http-keys.json in the state directory; its keys are void until then")
+    })?;
+    Ok(kept.keys)
+}
+
+/// Makes a key and returns it: the only time that it is seen.
+pub fn make(path: &Path, name: &str) -> Result<(Made, String), Failure> {
+    let secret = secret().map_err(|error| unwritten(&error))?;
+    let key = format!("{PREFIX}{}", hex(&secret));
+    let digest = hex(&digest(&key));
+    let made = Made { id: digest[..8].to_owned(), name: name.to_owned(), created: clock::stamp(), sha256: digest };
+    change(path, |keys| keys.push(made.clone()))?;
+    Ok((made, key))
+}
+
+/// Makes a key void. Whether there was one of that name.
+pub fn revoke(path: &Path, id: &str) -> Result<bool, Failure> {
+    let mut found = false;
+    change(path, |keys| {
+        let before = keys.len();
+        keys.retain(|key| key.id != id);
+        found = keys.len() < before;
+    })?;
+    Ok(found)
+}
+
+/// Two who change the file take turns.
+fn change(path: &Path, change: impl FnOnce(&mut Vec<Made>)) -> Result<(), Failure> {
+    let lock: io::Result<File> = own::open_lasting(&path.with_extension("lock")).and_then(|file| {
+        file.lock()?;
+        Ok(file)
+    });
+    let _lock = lock.map_err(|error| unwritten(&error))?;
+    let mut keys = made(path)?;
+    change(&mut keys);
+    let text = serde_json::to_vec_pretty(&Kept { keys }).unwrap_or_default();
+    own::replace(path, &text).map_err(|error| unwritten(&error))
+}
+
+fn unwritten(error: &io::Error) -> Failure {
+    Failure::new("unavailable", Kind::Unavailable, format!("the file of keys cannot be written: {error}"))
+        .with_hint("check who owns the state directory and whether it may be written")
+}
+
+/// Bytes that nobody can guess, from the system's own source.
+fn secret() -> io::Result<[u8; 24]> {
+    let mut bytes = [0; 24];
+    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// What is compared instead of a key: as long for every key, so that its length tells nothing.
+fn digest(key: &str) -> [u8; 32] {
+    Sha256::digest(key.as_bytes()).into()
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    let digits = text.as_bytes().chunks_exact(2);
+    if text.len() != 64 {
+        return None;
+    }
+    for (byte, digits) in bytes.iter_mut().zip(digits) {
+        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    }
+    Some(bytes)
+}
+
+/// The keys that a running daemon takes.
+#[derive(Debug)]
+pub struct Keyring {
+    path: PathBuf,
+    set: Vec<[u8; 32]>,
+    made: Mutex<Known>,
+}
+
+/// What the file of made keys held when it was last looked at.
+#[derive(Debug, Default)]
+struct Known {
+    stamp: Option<own::Stamp>,
+    digests: Vec<[u8; 32]>,
+}
+
+impl Keyring {
+    /// The keys in the settings, and those in the file at this path.
+    pub fn new(path: PathBuf, set: &[Secret]) -> Self {
+        let set = set.iter().map(|key| digest(key.reveal())).collect();
+        Self { path, set, made: Mutex::default() }
+    }
+
+    /// Whether this is a key, set or made.
+    pub fn has(&self, key: &str) -> bool {
+        let digest = digest(key);
+        let set = among(&self.set, &digest);
+        (set | self.among_made(&digest)).into()
+    }
+
+    /// Whether this is a made key.
+    pub fn has_made(&self, key: &str) -> bool {
+        self.among_made(&digest(key)).into()
+    }
+
+    /// Whether there is any key at all.
+    pub fn is_empty(&self) -> bool {
+        let mut made = self.made.lock();
+        made.refresh(&self.path);
+        self.set.is_empty() && made.digests.is_empty()
+    }
+
+    fn among_made(&self, digest: &[u8; 32]) -> Choice {
+        let mut made = self.made.lock();
+        made.refresh(&self.path);
+        among(&made.digests, digest)
+    }
+}
+
+impl Known {
+    fn refresh(&mut self, path: &Path) {
+        let stamp = own::stamp(path);
+        if stamp == self.stamp {
+            return;
+        }
+        let keys = made(path).unwrap_or_else(|failure| {
+            tracing::warn!("{failure}");
+            Vec::new()
+        });
+        self.digests = keys.iter().filter_map(|key| unhex(&key.sha256)).collect();
+        self.stamp = stamp;
+    }
+}
+
+/// Looks at every one, whatever the first ones say.
+fn among(digests: &[[u8; 32]], digest: &[u8; 32]) -> Choice {
+    digests.iter().fold(Choice::from(0), |found, one| found | one.ct_eq(digest))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    #[test]
+    fn made_keys_are_known_at_once_and_void_once_revoked() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = place(directory.path());
+        let ring = Keyring::new(path.clone(), &[]);
+        assert!(ring.is_empty() && !ring.has(""));
+        let (first, key) = make(&path, "web").expect("made");
+        assert!(key.starts_with(PREFIX) && key.len() == PREFIX.len() + 48);
+        assert!(ring.has(&key) && ring.has_made(&key) && !ring.is_empty());
+        assert!(!ring.has(&key[1..]) && !ring.has(&key.to_uppercase()) && !ring.has(&first.sha256));
+        let (second, other) = make(&path, "").expect("made");
+        assert!(ring.has(&other) && ring.has(&key) && other != key);
+        assert_eq!(made(&path).expect("readable"), [first.clone(), second]);
+        assert!(revoke(&path, &first.id).expect("revoked") && !revoke(&path, &first.id).expect("gone already"));
+        assert!(!ring.has(&key) && ring.has(&other));
+        let text = std::fs::read_to_string(&path).expect("text");
+        assert!(!text.contains(&other), "the key itself is kept nowhere");
+        let mode = std::fs::metadata(&path).expect("there").permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test breaks its own file")]
+    fn a_broken_file_opens_nothing() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let path = place(directory.path());
+        let ring = Keyring::new(path.clone(), &[]);
+        let (_, key) = make(&path, "").expect("made");
+        assert!(ring.has(&key));
+        std::fs::write(&path, "{").expect("written");
+        assert!(!ring.has(&key) && ring.is_empty());
+        assert!(make(&path, "").is_err(), "what cannot be read is not overwritten");
+        std::fs::write(&path, r#"{"keys":[{"id":"x","name":"","created":"","sha256":""}]}"#).expect("written");
+        assert!(!ring.has("") && !ring.has("x"));
+    }
+}

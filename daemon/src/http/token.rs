@@ -1,0 +1,203 @@
+//! Whether a JSON Web Token is good: bytes, secret and time in, yes or no out.
+//!
+//! The algorithm is ours, never the token's choice; headers that ask for more than a signature are
+//! refused before any claim is read, and only the one canonical spelling of each part is taken.
+
+use jsonwebtoken::{Algorithm, DecodingKey};
+use serde_json::{Map, Value};
+
+/// Longer tokens are not looked at.
+pub const TOKEN_LIMIT: usize = 8 << 10;
+/// How far clocks may differ.
+const LEEWAY_SECONDS: f64 = 30.0;
+/// Header fields that name keys or change what a signature means.
+const REFUSED_FIELDS: [&str; 6] = ["crit", "jku", "x5u", "jwk", "x5c", "b64"];
+
+/// Whether the token was signed with this secret and holds at this time, in seconds of the epoch.
+pub fn is_good(token: &str, secret: &[u8], now: f64) -> bool {
+    checked(token, secret, now).is_some()
+}
+
+fn checked(token: &str, secret: &[u8], now: f64) -> Option<()> {
+    if token.len() > TOKEN_LIMIT {
+        return None;
+    }
+    let (message, signature) = token.rsplit_once('.')?;
+    let (header, payload) = message.split_once('.')?;
+    let header = object(header)?;
+    let plain = !REFUSED_FIELDS.iter().any(|field| header.contains_key(*field));
+    if header.get("alg").and_then(Value::as_str) != Some("HS256") || !plain {
+        return None;
+    }
+    decode(signature)?;
+    let key = DecodingKey::from_secret(secret);
+    let signed = jsonwebtoken::crypto::verify(signature, message.as_bytes(), &key, Algorithm::HS256);
+    if !signed.unwrap_or(false) {
+        return None;
+    }
+    holds(&object(payload)?, now).then_some(())
+}
+
+/// `exp` must be there and lie ahead; `nbf` and `iat` must not.
+fn holds(claims: &Map<String, Value>, now: f64) -> bool {
+    let ahead = |name: &str, allowed: fn(f64, f64) -> bool| match claims.get(name) {
+        None => true,
+        Some(value) => value.as_f64().is_some_and(|at| allowed(at, now)),
+    };
+    claims.contains_key("exp")
+        && ahead("exp", |at, now| at > now - LEEWAY_SECONDS)
+        && ahead("nbf", |at, now| at <= now + LEEWAY_SECONDS)
+        && ahead("iat", |at, now| at <= now + LEEWAY_SECONDS)
+}
+
+fn object(part: &str) -> Option<Map<String, Value>> {
+    serde_json::from_slice(&decode(part)?).ok()
+}
+
+/// Base64url without padding, in its only spelling: no stray bits at the end, nothing else in between.
+fn decode(text: &str) -> Option<Vec<u8>> {
+    let value = |byte: u8| match byte {
+        b'A'..=b'Z' => Some(byte - b'A'),
+        b'a'..=b'z' => Some(byte - b'a' + 26),
+        b'0'..=b'9' => Some(byte - b'0' + 52),
+        b'-' => Some(62),
+        b'_' => Some(63),
+        _ => None,
+    };
+    if text.is_empty() || text.len() % 4 == 1 {
+        return None;
+    }
+    let mut bytes = Vec::with_capacity(text.len() / 4 * 3 + 2);
+    let (mut bits, mut held) = (0_u32, 0_u32);
+    for byte in text.bytes() {
+        held = held << 6 | u32::from(value(byte)?);
+        bits += 6;
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push((held >> bits) as u8);
+            held &= (1 << bits) - 1;
+        }
+    }
+    (held == 0).then_some(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use jsonwebtoken::EncodingKey;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    const SECRET: &[u8] = b"a secret that is long enough for HS256";
+    const NOW: f64 = 1_800_000_000.0;
+
+    fn encode(bytes: &[u8]) -> String {
+        const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+        let mut text = String::new();
+        for chunk in bytes.chunks(3) {
+            let held = chunk.iter().fold(0_u32, |held, byte| held << 8 | u32::from(*byte)) << (8 * (3 - chunk.len()));
+            for place in 0..=chunk.len() {
+                text.push(char::from(LETTERS[(held >> (18 - 6 * place) & 63) as usize]));
+            }
+        }
+        text
+    }
+
+    fn signed(message: &str, secret: &[u8], algorithm: Algorithm) -> String {
+        let key = EncodingKey::from_secret(secret);
+        format!("{message}.{}", jsonwebtoken::crypto::sign(message.as_bytes(), &key, algorithm).expect("signed"))
+    }
+
+    fn token(header: &Value, claims: &Value) -> String {
+        let message = format!("{}.{}", encode(header.to_string().as_bytes()), encode(claims.to_string().as_bytes()));
+        signed(&message, SECRET, Algorithm::HS256)
+    }
+
+    fn plain() -> Value {
+        json!({ "alg": "HS256", "typ": "JWT" })
+    }
+
+    #[track_caller]
+    fn check(header: Value, claims: Value, good: bool) {
+        assert_eq!(is_good(&token(&header, &claims), SECRET, NOW), good, "{header} {claims}");
+    }
+
+    #[test]
+    fn times_decide_within_the_leeway() {
+        check(plain(), json!({ "exp": NOW + 60.0 }), true);
+        check(plain(), json!({ "exp": NOW - 29.0 }), true);
+        check(plain(), json!({ "exp": NOW - 31.0 }), false);
+        check(plain(), json!({}), false);
+        check(plain(), json!({ "exp": (NOW + 60.0).to_string() }), false);
+        check(plain(), json!({ "exp": null }), false);
+        check(plain(), json!({ "exp": NOW + 60.0, "nbf": NOW + 29.0, "iat": NOW + 29.0 }), true);
+        check(plain(), json!({ "exp": NOW + 60.0, "nbf": NOW + 31.0 }), false);
+        check(plain(), json!({ "exp": NOW + 60.0, "iat": NOW + 31.0 }), false);
+        check(plain(), json!({ "exp": NOW + 60.0, "iat": "now" }), false);
+        check(plain(), json!([NOW + 60.0]), false);
+    }
+
+    #[test]
+    fn the_token_does_not_choose_its_algorithm() {
+        let claims = json!({ "exp": NOW + 60.0 });
+        for alg in ["none", "None", "NONE", "nOnE", "", "hs256", "HS384", "HS512", "RS256", "ES256", "EdDSA", "PS256"] {
+            check(json!({ "alg": alg }), claims.clone(), false);
+        }
+        check(json!({}), claims.clone(), false);
+        check(json!({ "alg": ["HS256"] }), claims.clone(), false);
+        let message = format!("{}.{}", encode(br#"{"alg":"none"}"#), encode(claims.to_string().as_bytes()));
+        assert!(!is_good(&format!("{message}."), SECRET, NOW));
+        for (name, algorithm) in [("HS384", Algorithm::HS384), ("HS512", Algorithm::HS512)] {
+            let header = encode(json!({ "alg": name }).to_string().as_bytes());
+            let honest = signed(&format!("{header}.{}", encode(claims.to_string().as_bytes())), SECRET, algorithm);
+            assert!(!is_good(&honest, SECRET, NOW));
+        }
+    }
+
+    #[test]
+    fn headers_that_ask_for_more_are_refused() {
+        let claims = json!({ "exp": NOW + 60.0 });
+        check(json!({ "alg": "HS256", "kid": "../../etc/passwd" }), claims.clone(), true);
+        for field in REFUSED_FIELDS {
+            check(json!({ "alg": "HS256", field: ["exp"] }), claims.clone(), false);
+            check(json!({ "alg": "HS256", field: null }), claims.clone(), false);
+        }
+    }
+
+    #[test]
+    fn only_one_spelling_is_taken() {
+        let good = token(&plain(), &json!({ "exp": NOW + 60.0, "a": 1 }));
+        assert!(is_good(&good, SECRET, NOW));
+        assert!(!is_good(&format!("{good}="), SECRET, NOW));
+        assert!(!is_good(&format!("{good}.x"), SECRET, NOW));
+        assert!(!is_good(&format!(" {good}"), SECRET, NOW));
+        assert!(!is_good(&good.replace('.', ".."), SECRET, NOW));
+        assert!(!is_good(&good, b"another secret that is long enough too", NOW));
+        // 32 bytes leave two stray bits in the last letter: four spellings, one of them canonical.
+        let last = good.chars().next_back().expect("a letter");
+        let others =
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".chars().filter(|one| *one != last);
+        for other in others {
+            let changed = format!("{}{other}", &good[..good.len() - 1]);
+            assert!(!is_good(&changed, SECRET, NOW), "{other} instead of {last}");
+        }
+        let long = token(&plain(), &json!({ "exp": NOW + 60.0, "pad": "x".repeat(TOKEN_LIMIT) }));
+        assert!(!is_good(&long, SECRET, NOW));
+    }
+
+    proptest! {
+        #[test]
+        fn decoding_reverses_encoding_and_nothing_else(bytes in proptest::collection::vec(any::<u8>(), 1..80), noise in ".{0,40}") {
+            prop_assert_eq!(decode(&encode(&bytes)), Some(bytes));
+            if let Some(decoded) = decode(&noise) {
+                prop_assert_eq!(encode(&decoded), noise);
+            }
+        }
+
+        #[test]
+        fn no_text_is_a_token_by_chance(text in ".{0,200}") {
+            prop_assert!(!is_good(&text, SECRET, NOW));
+        }
+    }
+}

@@ -42,3 +42,8 @@ pub fn milliseconds() -> i64 {
 pub fn system_time() -> std::time::SystemTime {
     std::time::SystemTime::now()
 }
+
+/// Nanoseconds of the epoch, as the times of files are counted.
+pub fn nanoseconds() -> i128 {
+    Now::read(&TimeZone::UTC).at.as_nanosecond()
+}

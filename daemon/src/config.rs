@@ -10,6 +10,8 @@ use std::path::PathBuf;
 use trellis_protocol::control::SettingStatus;
 use trellis_protocol::endpoint::Variables;
 
+use crate::http::settings::HttpSettings;
+
 /// Where a value came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Source {
@@ -44,7 +46,8 @@ pub struct Setting<T> {
 }
 
 impl<T> Setting<T> {
-    fn default(value: T) -> Self {
+    /// A value that nobody set.
+    pub(crate) fn default(value: T) -> Self {
         Self { value, source: Source::Default }
     }
 
@@ -65,6 +68,8 @@ pub struct Settings {
     pub log_level: Setting<String>,
     /// `roots`: projects that are known without any session in them.
     pub roots: Setting<Vec<PathBuf>>,
+    /// `[http]`: the gateway.
+    pub http: HttpSettings,
 }
 
 impl Default for Settings {
@@ -74,6 +79,7 @@ impl Default for Settings {
             grace_seconds: Setting::default(10 * 60),
             log_level: Setting::default("info".to_owned()),
             roots: Setting::default(Vec::new()),
+            http: HttpSettings::default(),
         }
     }
 }
@@ -107,6 +113,7 @@ impl Settings {
                 "log_level" => {
                     value.as_str().and_then(log_level).map(|level| self.log_level.set(level, Source::ConfigFile))
                 }
+                "http" => value.as_table().map(|table| self.http.take_table(table, warnings)),
                 "roots" => paths(value).map(|roots| self.roots.set(roots, Source::ConfigFile)),
                 _ => {
                     warnings.push(format!("config.toml: there is no setting `{name}`"));
@@ -136,20 +143,23 @@ impl Settings {
                 None => warnings.push(format!("the log level cannot be `{text}` and is ignored")),
             }
         }
+        self.http.take_variables(variables, warnings);
     }
 
-    /// For `trellisd status --settings`.
+    /// For `trellisd status --settings`; no secret is among them.
     pub fn report(&self) -> Vec<SettingStatus> {
         fn row(name: &str, value: String, source: Source) -> SettingStatus {
             SettingStatus { name: name.to_owned(), value, source: source.to_string() }
         }
         let roots: Vec<String> = self.roots.value.iter().map(|path| path.display().to_string()).collect();
-        vec![
+        let mut rows = vec![
             row("idle_seconds", self.idle_seconds.value.to_string(), self.idle_seconds.source),
             row("grace_seconds", self.grace_seconds.value.to_string(), self.grace_seconds.source),
             row("log_level", self.log_level.value.clone(), self.log_level.source),
             row("roots", roots.join(", "), self.roots.source),
-        ]
+        ];
+        rows.extend(self.http.report());
+        rows
     }
 }
 

@@ -8,7 +8,7 @@
 //! - Families do not know each other, nor MCP, sockets, disks or clocks. A new one is a folder and a line.
 //! - A tool has two pure halves: what to look at, and what to make of it.
 //! - A read sees one snapshot; nothing on a request's way waits for another session's disk.
-//! - Wire types stay in `mcp` and `present`. MCP and the command line share one registry.
+//! - Wire types stay in `mcp`, `http` and `present`. MCP, HTTP and the command line share one registry.
 //! - No input makes us panic for more than the one call it came with.
 
 /// Settings, each knowing its source.
@@ -32,6 +32,9 @@ pub mod text;
 /// Every family that exists.
 pub mod families;
 
+/// Facts in, hits out.
+pub mod index;
+
 /// The registry: finding a tool and running it.
 pub mod tools;
 
@@ -46,6 +49,9 @@ pub mod mcp;
 
 /// Accept, check, greet, serve.
 pub mod socket;
+
+/// The same tools for browsers, scripts and hosts that speak HTTP.
+pub mod http;
 
 /// Arguments in, exit status out.
 pub mod cli;

@@ -66,6 +66,8 @@ pub struct Status {
     pub warnings: Vec<String>,
     /// Settings with the place each value came from.
     pub settings: Vec<SettingStatus>,
+    /// The HTTP gateway: its address, `off`, or why it does not run.
+    pub gateway: String,
 }
 
 /// One family.

@@ -34,6 +34,9 @@ pub struct Hello {
     pub resume: Option<Resume>,
 }
 
+/// Stands in a session's environment if its directory was named with `--cwd`.
+pub const TOLD_DIRECTORY: &str = "TRELLIS_CWD";
+
 /// Who is calling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Caller {

@@ -12,7 +12,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use trellis_protocol::endpoint::Places;
-use trellis_protocol::envelope::{Caller, Hello};
+use trellis_protocol::envelope::{Caller, Hello, TOLD_DIRECTORY};
 
 /// Arguments → what the session may see and where it works.
 mod flags;
@@ -59,8 +59,13 @@ mod vigil;
 /// Whether the host that started us still lives.
 mod parent;
 
+pub use process::keep_heap_small;
+
 use flags::Command;
 use vigil::Over;
+
+/// Pieces of memory from this size on are given back at once: most messages are smaller.
+const LARGE_PIECE: i32 = 16 << 10;
 
 /// Room for the second thread: it recurses nowhere and keeps its buffers on the heap.
 const SECOND_STACK: usize = 256 << 10;
@@ -73,13 +78,24 @@ pub fn run(program: &'static str, args: impl Iterator<Item = OsString>) -> ExitC
         Ok(Command::Help) => return print(&flags::help(program)),
         Err(error) => return misused(program, &error.to_string()),
     };
-    process::share_one_heap();
+    if std::env::var_os("ENABLE_STDIO").is_some_and(|value| value == "false") {
+        note(program, "ENABLE_STDIO=false: nothing is served here; unset it, or call the daemon over HTTP");
+        return ExitCode::from(2);
+    }
+    process::keep_heap_small(1, LARGE_PIECE);
     let around = surroundings::gather();
+    let places = Places::of(&around);
+    // A daemon that sleeps wakes up meanwhile.
+    let daemon = connect::reach(&places, around.uid).ok();
+    let is_told = flags.directory.is_some();
     let directory = match surroundings::directory(&around, flags.directory) {
         Ok(directory) => directory,
         Err(error) => return misused(program, &error),
     };
-    let environment = surroundings::session_environment(&around, &directory);
+    let mut environment = surroundings::session_environment(&around, &directory);
+    if is_told {
+        environment.push((TOLD_DIRECTORY.to_owned(), "1".to_owned()));
+    }
     let hello = Hello {
         build: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
@@ -91,22 +107,20 @@ pub fn run(program: &'static str, args: impl Iterator<Item = OsString>) -> ExitC
         umask: surroundings::umask(),
         resume: None,
     };
-    let (session, wake) = match session::Session::new(program, &hello.surface, Places::of(&around)) {
+    let (session, wake) = match session::Session::new(program, &hello.surface, places) {
         Ok(made) => made,
         Err(error) => return failed(program, &format!("cannot open a pipe: {error}")),
     };
     let session = Arc::new(session);
-    let keeper = resume::Keeper::new(Arc::clone(&session), around, hello);
+    let mut keeper = resume::Keeper::new(Arc::clone(&session), around, hello);
+    // A daemon that is there is greeted, told what the host says, and heard before the second thread exists: starting
+    // a thread takes about as long as the daemon needs for its first answer.
+    let hailed = daemon.and_then(|daemon| keeper.hail(daemon));
     let mut host = pump::Host::new(&session, wake);
-    // A daemon that is there is greeted, and told what the host has said, before the second thread exists: starting
-    // a thread takes about as long as the daemon needs for its answer.
-    let hailed = keeper.hail_if_there();
-    if let Err(Over) = host.hear() {
-        return ExitCode::SUCCESS;
-    }
+    let Ok(opened) = host.open(&mut keeper, hailed) else { return ExitCode::SUCCESS };
     let second = std::thread::Builder::new().stack_size(SECOND_STACK).spawn(move || {
         let _together = EndTogether;
-        keeper.keep(hailed);
+        keeper.keep(opened);
     });
     if let Err(error) = second {
         return failed(program, &format!("cannot start a thread: {error}"));

@@ -1,4 +1,4 @@
-//! What is settled for the whole process: one heap for both threads, and which descriptors a started daemon must not
+//! What is settled for the whole process: how much of its heap it keeps, and which descriptors a started daemon must not
 //! inherit. The one module with unsafe code.
 
 #![allow(unsafe_code, reason = "a foreign descriptor is known only by its number, the heap only to the C library")]
@@ -10,15 +10,19 @@ use rustix::io::FdFlags;
 /// Tried when the system does not list the open ones.
 const GUESS: RawFd = 256;
 
-/// Lets the second thread allocate where the first one does. A heap of its own would cost more memory than all that
-/// it ever holds. Must run before that thread starts.
-pub(crate) fn share_one_heap() {
+/// Lets threads allocate from so many heaps in all, and gives pieces of at least this size back to the system as soon
+/// as nobody needs them. A heap for each thread, and what large messages leave behind in it, would cost more memory
+/// than all that is ever held. Must run before the second thread starts.
+pub fn keep_heap_small(heaps: i32, large: i32) {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
-    // SAFETY: the call only sets a limit that is looked at when a thread first allocates. If it is refused, the
-    // thread gets its own heap, as without the call.
+    // SAFETY: the calls only set limits that are looked at when something is allocated. If one is refused, memory is
+    // kept as without the call.
     unsafe {
-        libc::mallopt(libc::M_ARENA_MAX, 1);
+        libc::mallopt(libc::M_ARENA_MAX, heaps);
+        libc::mallopt(libc::M_MMAP_THRESHOLD, large);
     }
+    #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+    let _ = (heaps, large);
 }
 
 /// Marks every descriptor but the three standard ones to be closed in children. Hosts leak pipes into their servers;

@@ -4,6 +4,7 @@
 use std::io::{self, PipeReader};
 use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use interprocess::local_socket::Stream;
 use rustix::io::Errno;
@@ -16,13 +17,16 @@ use trellis_protocol::message::Fault;
 use crate::connect;
 use crate::lines::{Line, Lines};
 use crate::parts::Parts;
+use crate::resume::Keeper;
 use crate::session::{End, Session};
-use crate::vigil::{Event, Over, Vigil};
+use crate::vigil::{Event, First, Over, Vigil};
 
 /// How much is read from the socket at once. Longer messages are read past this buffer, straight to their place.
 const READ: usize = 2 << 10;
+/// A first answer that takes longer than this is left to the second thread.
+const AT_ONCE: Duration = Duration::from_millis(20);
 /// A buffer beyond this is given back after use.
-const LARGE: usize = 64 << 10;
+const LARGE: usize = 8 << 10;
 
 /// The host's side: what it says, and whether it says anything more.
 #[derive(Debug)]
@@ -39,9 +43,32 @@ impl<'a> Host<'a> {
         Self { session, vigil: Vigil::new(wake), lines: Lines::new(), ended: false }
     }
 
-    /// Takes what the host has said already.
-    pub(crate) fn hear(&mut self) -> Result<(), Over> {
-        if self.vigil.has_input() { self.read() } else { Ok(()) }
+    /// Takes what the host says and brings it its first answer, if that comes at once; else it is left to the second
+    /// thread.
+    pub(crate) fn open(&mut self, keeper: &mut Keeper, hailed: Option<Arc<Stream>>) -> Result<Opened, Over> {
+        let Some(stream) = hailed else { return Ok(Opened::Not) };
+        let until = Instant::now() + AT_ONCE;
+        let mut welcome = false;
+        while !self.ended {
+            match self.vigil.first(connect::descriptor(&stream), until)? {
+                First::Host => self.read()?,
+                First::Daemon if welcome => {
+                    let mut delivery = Delivery::default();
+                    if delivery.next(self.session, &mut BufReader::with_capacity(0, &*stream)).is_err() {
+                        // Whatever is wrong with it, the second thread finds it ended.
+                        hang_up(&stream);
+                    }
+                    return Ok(Opened::Welcome(stream, delivery));
+                }
+                First::Daemon if keeper.is_welcome(&stream) => {
+                    welcome = true;
+                    send_what_waits(self.session, &self.vigil)?;
+                }
+                First::Daemon => return Ok(Opened::Not),
+                First::Nobody => break,
+            }
+        }
+        Ok(if welcome { Opened::Welcome(stream, Delivery::default()) } else { Opened::Hailed(stream) })
     }
 
     /// Serves the host until it leaves.
@@ -132,37 +159,56 @@ fn say_goodbye(session: &Session) {
     }
 }
 
+/// How far the first connection has come when the second thread takes over.
+#[derive(Debug)]
+pub(crate) enum Opened {
+    Not,
+    /// Greeted, without a reply so far.
+    Hailed(Arc<Stream>),
+    Welcome(Arc<Stream>, Delivery),
+}
+
 /// Brings what the daemon sends to the host, until the connection is over.
-pub(crate) fn to_host(session: &Session, stream: &Arc<Stream>) -> End {
-    let end = deliver(session, stream);
+pub(crate) fn to_host(session: &Session, stream: &Arc<Stream>, mut delivery: Delivery) -> End {
+    let mut reader = BufReader::with_capacity(READ, &**stream);
+    let end = loop {
+        if let Err(end) = delivery.next(session, &mut reader) {
+            break end;
+        }
+    };
     // The first thread may be waiting for room in this socket.
     hang_up(stream);
     end
 }
 
-fn deliver(session: &Session, stream: &Stream) -> End {
-    let mut reader = BufReader::with_capacity(READ, stream);
-    let mut body = Vec::new();
-    let mut parts = Parts::default();
-    let mut end = End::Fruitless;
-    loop {
-        let frame = match next(&mut reader, &mut body) {
+/// What came of a connection so far.
+#[derive(Debug, Default)]
+pub(crate) struct Delivery {
+    body: Vec<u8>,
+    parts: Parts,
+    answered: bool,
+}
+
+impl Delivery {
+    /// Brings the next frame to the host; an error when the connection is over.
+    fn next(&mut self, session: &Session, reader: &mut impl BufRead) -> Result<(), End> {
+        let end = if self.answered { End::Broken } else { End::Fruitless };
+        let frame = match next(reader, &mut self.body) {
             Ok(Envelope::Frame(frame)) => frame,
-            Ok(Envelope::Bye(Bye::Draining)) => return End::Draining,
-            Ok(Envelope::Bye(_) | Envelope::Order(_) | Envelope::Report(_)) | Err(_) => return end,
+            Ok(Envelope::Bye(Bye::Draining)) => return Err(End::Draining),
+            Ok(Envelope::Bye(_) | Envelope::Order(_) | Envelope::Report(_)) | Err(_) => return Err(end),
         };
-        if frame.part == Part::Answer {
-            end = End::Broken;
-        }
+        self.answered |= frame.part == Part::Answer;
         let whole = frame.part != Part::More;
-        match parts.join(frame) {
+        match self.parts.join(frame) {
             Ok(Some(frame)) => session.arrived(&frame),
             Ok(None) => {}
-            Err(_) => return end,
+            Err(_) => return Err(end),
         }
-        if whole && body.capacity() > LARGE {
-            body = Vec::new();
+        if whole && self.body.capacity() > LARGE {
+            self.body = Vec::new();
         }
+        Ok(())
     }
 }
 

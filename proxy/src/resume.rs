@@ -16,7 +16,7 @@ use trellis_protocol::version::{self, Meeting};
 use crate::connect::{self, Answered, ConnectError};
 use crate::launch::Launcher;
 use crate::note;
-use crate::pump;
+use crate::pump::{self, Delivery, Opened};
 use crate::refuse::Why;
 use crate::session::{End, Session};
 
@@ -70,16 +70,16 @@ impl Keeper {
         Self { session, around, hello, launcher: Launcher::default(), number, asked_to_leave: false, notice: None }
     }
 
-    /// A connection, greeted but not answered, if a daemon is there. Starts nothing and waits for nothing.
-    pub(crate) fn hail_if_there(&self) -> Option<Arc<Stream>> {
-        let stream = Arc::new(connect::reach(&self.session.places, self.around.uid).ok()?);
+    /// Greets a daemon that is there, without waiting for its reply.
+    pub(crate) fn hail(&self, stream: Stream) -> Option<Arc<Stream>> {
+        let stream = Arc::new(stream);
         connect::hail(&stream, self.number, &self.hello, FIRST_PATIENCE).ok()?;
         self.session.hailed(&stream);
         Some(stream)
     }
 
     /// Whether the daemon that was hailed serves the session, and soon.
-    fn is_welcome(&mut self, stream: &Arc<Stream>) -> bool {
+    pub(crate) fn is_welcome(&mut self, stream: &Arc<Stream>) -> bool {
         let answered = connect::answered(stream, FIRST_PATIENCE);
         let welcome = matches!(self.greeted(stream, answered, FIRST_GREETING), Ok(Greeted::Welcome));
         if !welcome {
@@ -89,24 +89,31 @@ impl Keeper {
     }
 
     /// Serves the session, over one daemon after the other. Never returns.
-    pub(crate) fn keep(mut self, hailed: Option<Arc<Stream>>) {
-        let mut first = hailed.filter(|stream| self.is_welcome(stream));
+    pub(crate) fn keep(mut self, opened: Opened) {
+        let mut first = match opened {
+            Opened::Welcome(stream, delivery) => Some((stream, delivery)),
+            Opened::Hailed(stream) if self.is_welcome(&stream) => Some((stream, Delivery::default())),
+            Opened::Hailed(_) | Opened::Not => None,
+        };
         let mut backoff = Backoff::default();
         let mut since = Instant::now();
         let mut refusing = false;
         loop {
             let attempt = match first.take() {
-                Some(stream) => Ok(stream),
-                None => self.attempt(if refusing { Instant::now() + PATIENCE } else { since + PATIENCE }),
+                Some(first) => Ok(first),
+                None => {
+                    let until = if refusing { Instant::now() + PATIENCE } else { since + PATIENCE };
+                    self.attempt(until).map(|stream| (stream, Delivery::default()))
+                }
             };
             self.launcher.reap();
             match attempt {
-                Ok(stream) => {
+                Ok((stream, delivery)) => {
                     if std::mem::take(&mut refusing) {
                         self.say("connected to the daemon");
                     }
                     let began = Instant::now();
-                    let end = pump::to_host(&self.session, &stream);
+                    let end = pump::to_host(&self.session, &stream, delivery);
                     self.ended(end);
                     since = Instant::now();
                     if began.elapsed() >= GOOD || end != End::Fruitless {

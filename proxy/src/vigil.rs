@@ -25,6 +25,14 @@ pub(crate) enum Event {
     Over,
 }
 
+/// Who spoke first.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum First {
+    Host,
+    Daemon,
+    Nobody,
+}
+
 /// Nobody is left to serve.
 #[derive(Debug)]
 pub(crate) struct Over;
@@ -61,10 +69,18 @@ impl Vigil {
         }
     }
 
-    /// Whether there is something on stdin already, perhaps its end.
-    pub(crate) fn has_input(&self) -> bool {
-        let mut waited = [PollFd::from_borrowed_fd(stdin(), PollFlags::IN)];
-        matches!(poll(&mut waited, Some(&Timespec::default())), Ok(found) if found > 0)
+    /// Waits for the host or for `daemon`, whoever speaks first, but no longer than until then; the host is heard
+    /// first if both do.
+    pub(crate) fn first(&self, daemon: BorrowedFd<'_>, until: Instant) -> Result<First, Over> {
+        loop {
+            let seen = self.wait(daemon, PollFlags::IN, Some(PollFlags::IN), Some(until))?;
+            match () {
+                () if seen.input => return Ok(First::Host),
+                () if seen.one => return Ok(First::Daemon),
+                () if Instant::now() >= until => return Ok(First::Nobody),
+                () => {}
+            }
+        }
     }
 
     /// Waits until `descriptor` takes bytes.

@@ -4,5 +4,29 @@
 /// From nothing to a connected host, and back.
 mod first_day;
 
+/// The gateway.
+mod http;
+
+/// Tasks, contexts and decision records of a project.
+mod todo;
+
+/// All families at once.
+mod union;
+
 /// Reading and writing the vault.
 mod vault;
+
+/// What a search finds, and in which order.
+mod relevance;
+
+/// Reading and writing the workspace.
+mod vibe;
+
+/// Finding notes by their words.
+mod search;
+
+/// The kanban board and its bridge file.
+mod board;
+
+/// Working through plans.
+mod vine;

@@ -93,3 +93,21 @@ mod writes_two_daemons;
 
 /// Somebody meddles between two calls of a write.
 mod writes_meddled;
+
+/// Slow, silent and greedy callers of the gateway.
+mod http_slow;
+
+/// Requests whose end is unsure, and bytes that are no request.
+mod http_framing;
+
+/// A gateway whose daemon leaves.
+mod http_leaving;
+
+/// Keys and texts that no log holds.
+mod http_secrets;
+
+/// A daemon that ends while tasks become plans of their own.
+mod vine_crash;
+
+/// The index is damaged, removed, killed.
+mod index_damage;

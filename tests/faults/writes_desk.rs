@@ -21,6 +21,7 @@ use trellisd::engine::commit::Writing;
 use trellisd::engine::event::Why;
 use trellisd::engine::{Answers, Engine, Event, Life, StartedBy};
 use trellisd::families::{self, Registered};
+use trellisd::http::listen::Standing;
 use trellisd::tools::{Answer, Found, Registry, Run, Session};
 
 /// A project and a state directory.
@@ -70,7 +71,8 @@ impl Ground {
             log: at("log"),
             socket: at("socket"),
         };
-        let life = Life { since: Instant::now(), socket: String::new(), places, started_by: StartedBy::Hand };
+        let (socket, gateway) = (String::new(), Standing::Off);
+        let life = Life { since: Instant::now(), socket, places, started_by: StartedBy::Hand, gateway };
         let mut families = families::all();
         families.push(Registered::of::<Rehearsal>());
         let registry = Registry::new(families);

@@ -70,6 +70,13 @@ fn stories() -> Vec<Story> {
             before: &[],
             after: &[("stage/new/a", "1000000\npaid\n"), ("stage/new/b", "1000000\npaid\n")],
         },
+        Story {
+            name: "one file goes, another changes",
+            tool: "rehearsal_purse_pour",
+            arguments: purses("one/a", "two/b"),
+            before: &[("stage/one/a", "5\n"), ("stage/two/b", "5\n")],
+            after: &[("stage/two/b", "10\npaid\n")],
+        },
     ]
 }
 

@@ -6,7 +6,7 @@ use trellis_tests::harness::Home;
 #[test]
 fn prompts_are_listed_with_their_arguments() {
     let home = Home::rehearsing();
-    let mut client = home.host(&[]);
+    let mut client = home.host(&["--only", "rehearsal"]);
     insta::assert_json_snapshot!(client.request("prompts/list", json!({}))["prompts"]);
 }
 
@@ -66,6 +66,10 @@ fn a_surface_without_prompts_does_not_offer_them() {
     let home = Home::rehearsing();
     let with = home.connect(&["--only", "rehearsal"]).initialize("2025-11-25");
     assert!(with["capabilities"]["prompts"].is_object());
-    let without = home.connect(&["--only", "vault"]).initialize("2025-11-25");
+    let mut client = home.connect(&["--only", "vault"]);
+    let without = client.initialize("2025-11-25");
     assert!(without["capabilities"].get("prompts").is_none(), "{without}");
+    for (method, params) in [("prompts/list", json!({})), ("prompts/get", json!({ "name": "audition" }))] {
+        assert_eq!(client.ask(method, params)["error"]["code"], -32601, "{method}");
+    }
 }

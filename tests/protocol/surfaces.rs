@@ -3,8 +3,20 @@
 use serde_json::{Value, json};
 use trellis_tests::harness::{Client, Home, until};
 
-const REHEARSAL: [&str; 11] =
-    ["recite", "revise", "wait", "cue", "wings", "stumble", "collapse", "declaim", "purse_pair", "purse_pay", "bow"];
+const REHEARSAL: [&str; 12] = [
+    "recite",
+    "revise",
+    "wait",
+    "cue",
+    "wings",
+    "stumble",
+    "collapse",
+    "declaim",
+    "purse_pair",
+    "purse_pay",
+    "purse_pour",
+    "bow",
+];
 const UNDERSTUDY: [&str; 2] = ["recite", "prompt"];
 
 fn prefixed<'a>(family: &'a str, tools: &'a [&str]) -> impl Iterator<Item = String> + 'a {

@@ -11,5 +11,8 @@ pub mod rehearsal;
 /// A second one, which shares the name of a tool with the first.
 pub mod understudy;
 
+/// A third one, whose notes are found by their words.
+pub mod library;
+
 /// What we promise, measured.
 pub mod bench;

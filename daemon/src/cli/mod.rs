@@ -6,6 +6,9 @@ pub mod serve;
 /// `up`, `stop` and `status`: what is asked of a daemon that runs.
 pub mod control;
 
+/// `http key`: keys for programs that call over HTTP.
+pub mod keys;
+
 /// Where log lines go.
 pub mod log;
 
@@ -32,7 +35,7 @@ struct Arguments {
 const PLACES: &str = "\
 Places (Linux; macOS uses ~/Library):
   config  $XDG_CONFIG_HOME/trellis/config.toml   every setting has a default
-  state   $XDG_STATE_HOME/trellis/               lock, log
+  state   $XDG_STATE_HOME/trellis/               lock, log, keys
   cache   $XDG_CACHE_HOME/trellis/               delete it at any time
   socket  $TRELLIS_SOCKET, else $XDG_RUNTIME_DIR/trellis/daemon.sock, else below the state directory
 
@@ -59,6 +62,12 @@ enum Command {
         #[arg(long, hide = true)]
         on_demand: bool,
     },
+    /// Keys for programs that call over HTTP
+    #[command(after_help = HTTP)]
+    Http {
+        #[command(subcommand)]
+        command: HttpCommand,
+    },
     /// Be the proxy that an AI host starts, like `trellis-mcp`
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Mcp {
@@ -68,6 +77,19 @@ enum Command {
     },
 }
 
+#[derive(Debug, Subcommand)]
+enum HttpCommand {
+    /// Make, list or revoke keys
+    Key {
+        #[command(subcommand)]
+        command: keys::KeyCommand,
+    },
+}
+
+const HTTP: &str = "\
+The gateway is off until ENABLE_HTTP=true is in the daemon's environment, or `enabled = true` stands under [http] in
+config.toml. It listens at 127.0.0.1:4001; `trellisd status` shows where, or why not.";
+
 /// Runs the program with these families.
 pub fn main(families: Vec<Registered>) -> ExitCode {
     let outcome = match Arguments::parse().command {
@@ -75,6 +97,7 @@ pub fn main(families: Vec<Registered>) -> ExitCode {
         Command::Stop => control::stop(),
         Command::Status { json, settings } => control::status(json, settings),
         Command::Run { on_demand } => serve::run(families, on_demand),
+        Command::Http { command: HttpCommand::Key { command } } => keys::run(command),
         Command::Mcp { arguments } => return trellis_proxy::run("trellisd mcp", arguments.into_iter()),
     };
     match outcome {

@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::Write as _;
+use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
@@ -21,6 +22,8 @@ use crate::disk::{keeper, own, recover};
 use crate::engine::event::Why;
 use crate::engine::{Answers, Engine, Event, Life, StartedBy};
 use crate::families::Registered;
+use crate::http::listen::Standing;
+use crate::http::{self, Gateway};
 use crate::socket::{self, listen};
 use crate::tools::Registry;
 
@@ -29,6 +32,12 @@ use crate::tools::Registry;
 const SERVING_THREADS: usize = 1;
 /// Threads that wait for disks; each session may have a few of them at once.
 const WAITING_THREADS: usize = 32;
+/// Heaps that all threads share. One for each would keep what indexing left behind in it.
+const HEAPS: i32 = 2;
+/// Pieces of memory from this size on, as indexing takes them, are given back at once.
+const LARGE_PIECE: i32 = 1 << 20;
+/// How long fresh documents may take to get into the index when we leave; what does not is read again.
+const LAST_FOLD: Duration = Duration::from_millis(800);
 /// How long calls that nobody waits for any more may go on when we leave.
 const LAST_CALLS: Duration = Duration::from_millis(400);
 
@@ -46,6 +55,7 @@ pub fn run(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
 }
 
 fn live(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
+    trellis_proxy::keep_heap_small(HEAPS, LARGE_PIECE);
     if on_demand {
         // Out of the terminal's and the host's process group: their signals are not meant for us.
         let _ = rustix::process::setsid();
@@ -55,6 +65,7 @@ fn live(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
     let (settings, warnings) = Settings::read(own::read(&places.config).as_deref(), &around.variables);
     log::begin(&settings.log_level.value, on_demand.then_some(places.log.as_path()));
     raise_descriptor_limit();
+    let umask = surroundings::umask();
 
     let Some(lock) = take_lock(&places, &around)? else {
         if !on_demand {
@@ -79,16 +90,26 @@ fn live(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
         };
         let listener = socket::Listener::open(&places, lock, inherited)?;
         let socket = listener.path.display().to_string();
-        let life = Life { since: Instant::now(), socket: socket.clone(), places: places.clone(), started_by };
+        let (gateway, web) = open_gateway(&settings, &places);
+        let life = Life { since: Instant::now(), socket: socket.clone(), places: places.clone(), started_by, gateway };
         let conflicts = Arc::new(OnceLock::new());
         let (scribe, answers) = take_up_the_pen(&places, &conflicts)?;
         let engine = Engine::start(Registry::new(families), settings, life, scribe, answers, warnings);
         let _ = conflicts.set(Arc::downgrade(&engine));
+        match &engine.life.gateway {
+            Standing::Off => {}
+            Standing::On(address) => tracing::info!(%address, "the HTTP gateway listens"),
+            Standing::Failed(why) => engine.warn(format!("the HTTP gateway is not running: {why}")),
+        }
         sweep(&engine);
         leave_on_signals(&engine)?;
         outlive_large_files();
         say_ready(&socket, on_demand);
         tracing::info!(build = env!("CARGO_PKG_VERSION"), pid = std::process::id(), "ready");
+        let gateway = web.map(|(address, web)| {
+            let gateway = Gateway::new(Arc::clone(&engine), address, around, umask);
+            tokio::spawn(http::serve::serve(gateway, web))
+        });
         let serving = Arc::clone(&engine);
         // Not on this thread: what a worker accepts it can greet at once, without waking another one.
         let accepting = tokio::spawn(async move {
@@ -96,7 +117,11 @@ fn live(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
             listener
         });
         let listener = accepting.await.map_err(|error| Failure::internal(format!("cannot serve: {error}")))?;
+        if let Some(gateway) = gateway {
+            let _ = gateway.await;
+        }
         engine.scribe.finish();
+        engine.index.finish(LAST_FOLD);
         let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
         tracing::info!("left");
         Ok(listener)
@@ -119,6 +144,17 @@ fn take_lock(places: &Places, around: &Surroundings) -> Result<Option<listen::Lo
 
 fn is_service() -> bool {
     std::env::var_os("NOTIFY_SOCKET").is_some() || std::env::var_os("LISTEN_FDS").is_some()
+}
+
+/// Opens the gateway's socket if it is asked for. Without it everything else goes on.
+fn open_gateway(settings: &Settings, places: &Places) -> (Standing, Option<(SocketAddr, TcpListener)>) {
+    let keys_made = http::keys::made(&http::keys::place(&places.state)).is_ok_and(|keys| !keys.is_empty());
+    let (standing, listener) = http::listen::open(&settings.http, keys_made);
+    let web = match (&standing, listener) {
+        (Standing::On(address), Some(listener)) => Some((*address, listener)),
+        _ => None,
+    };
+    (standing, web)
 }
 
 /// Opens the journal and finishes what an earlier daemon had begun, before anybody can ask for it again.

@@ -16,7 +16,7 @@ use rustix::fs::{ResolveFlags, openat2};
 use rustix::io::Errno;
 
 use super::RelativePath;
-use crate::families::need::{Links, Unseen};
+use crate::families::need::Unseen;
 
 /// How often we try again while somebody keeps renaming on the way.
 const ATTEMPTS: usize = 32;
@@ -50,10 +50,8 @@ impl Confinement {
         Self::Walk
     }
 
-    /// Opens for reading.
-    pub(super) fn open(self, root: BorrowedFd<'_>, path: &RelativePath, links: Links) -> Result<OwnedFd, Unseen> {
-        // One rule so far; another one must say here which links it follows.
-        let Links::Never = links;
+    /// Opens for reading; a link is refused, whatever it leads to.
+    pub(super) fn open(self, root: BorrowedFd<'_>, path: &RelativePath) -> Result<OwnedFd, Unseen> {
         match self {
             #[cfg(target_os = "linux")]
             Self::Kernel => resolve(root, path),

@@ -15,6 +15,16 @@ impl Digest {
         Self(*blake3::hash(bytes).as_bytes())
     }
 
+    /// A digest that was kept.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// To be kept.
+    pub fn bytes(&self) -> [u8; 32] {
+        self.0
+    }
+
     /// The digest of all that can be read.
     pub fn read(source: &mut impl io::Read) -> io::Result<Self> {
         let mut hasher = blake3::Hasher::new();

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::calls::Calls;
 use super::{Digest, own};
@@ -52,12 +52,34 @@ pub struct Entry {
     /// When, in milliseconds of the epoch.
     pub at: i64,
     /// What was answered.
-    pub answer: Value,
+    pub answer: Recorded,
     /// The files.
     pub files: Vec<EntryFile>,
     /// This write did not happen after all: the one with this temp file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub voids: Option<String>,
+}
+
+/// An answer as JSON. It is written down more often than it is read, so it stays text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recorded(pub Arc<str>);
+
+impl Default for Recorded {
+    fn default() -> Self {
+        Self("null".into())
+    }
+}
+
+impl Serialize for Recorded {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serde_json::from_str::<&RawValue>(&self.0).map_err(serde::ser::Error::custom)?.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Recorded {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(Box::<RawValue>::deserialize(deserializer)?.get().into()))
+    }
 }
 
 /// What became of one file.
@@ -71,15 +93,18 @@ pub struct EntryFile {
     pub temp: String,
     /// What it held; none if it was not there.
     pub old: Option<Digest>,
-    /// What it holds now.
+    /// What it holds now; of a file that went, what marked its place.
     pub new: Digest,
+    /// The file went.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub removes: bool,
 }
 
 impl Entry {
     /// The write with this temp file did not happen after all.
     pub fn void(temp: &str) -> Self {
         let voids = Some(temp.to_owned());
-        let (call, key, answer) = (None, None, Value::Null);
+        let (call, key, answer) = (None, None, Recorded::default());
         Self { call, key, at: clock::milliseconds(), answer, files: Vec::new(), voids }
     }
 
@@ -310,7 +335,7 @@ mod tests {
             call: Some(CallId { session: "s".into(), sequence }),
             key: None,
             at: sequence as i64,
-            answer: Value::from("done"),
+            answer: Recorded("\"done\"".into()),
             files: Vec::new(),
             voids: None,
         }
@@ -353,7 +378,7 @@ mod tests {
         let directory = TempDir::new().expect("a directory");
         let journal = journal(directory.path(), "a");
         let lanes = || journal.lanes.load(Ordering::Relaxed);
-        let long = Entry { answer: Value::from("x".repeat(LANE / 8)), ..entry(1) };
+        let long = Entry { answer: Recorded(format!("\"{}\"", "x".repeat(LANE / 8)).into()), ..entry(1) };
         while lanes() < 2 {
             journal.append(&long).expect("it is written");
             let void = Entry::void("temp");

@@ -3,24 +3,125 @@
 //! A need comes in, what is there goes out, or why it could not be seen. Nothing is decided here:
 //! codes and words are the families'.
 
-use std::path::PathBuf;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use super::Eyes;
-use crate::families::need::{Entry, FileAt, FileSeen, ListingAt, Look, Place, Unseen};
+use super::confine::unseen_io;
+use super::{Eyes, OpenFile, RelativePath, Root};
+use crate::families::need::{
+    Below, Entry, EntryKind, FileAt, FileSeen, FirstAt, Found, IsLink, IsTaken, Links, ListingAt, Look, Model, ModelAt,
+    ModelSeen, ModelsBelow, Place, Unseen,
+};
+
+impl FileAt {
+    /// The file, and the name by which it was found.
+    fn open(&self, eyes: &Eyes<'_>) -> Result<(OpenFile, Arc<Root>, RelativePath), Unseen> {
+        let root = eyes.roots.open(&self.place.tree(eyes)?)?;
+        match root.open_file(&self.path, self.links) {
+            Err(Unseen::Missing) => {
+                let path = root.respelt(&self.path, self.links).ok_or(Unseen::Missing)?;
+                Ok((root.open_file(&path, self.links)?, root, path))
+            }
+            opened => Ok((opened?, root, self.path.clone())),
+        }
+    }
+}
 
 impl Look for FileAt {
     type Seen = Result<FileSeen, Unseen>;
 
     fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
+        self.open(eyes)?.0.read(self.size_limit)
+    }
+}
+
+impl<M: Model> Look for ModelAt<M> {
+    type Seen = Result<ModelSeen<M>, Unseen>;
+
+    fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
+        let (file, root, path) = self.file.open(eyes)?;
+        let (device, inode) = root.number()?;
+        eyes.models.of(&(device, inode, path), file, self.file.size_limit)
+    }
+}
+
+impl<M: Model> Look for ModelsBelow<M> {
+    type Seen = Result<Vec<Below<M>>, Unseen>;
+
+    fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
         let root = eyes.roots.open(&self.place.tree(eyes)?)?;
-        let file = match root.open_file(&self.path, self.links) {
-            Err(Unseen::Missing) => {
-                let path = root.respelt(&self.path, self.links).ok_or(Unseen::Missing)?;
-                root.open_file(&path, self.links)
+        let start = self.path.as_ref().map(|path| root.real(path, self.links)).transpose()?;
+        let (device, inode) = root.number()?;
+        let mut below = Vec::new();
+        let mut ahead = vec![(start, String::new(), 1)];
+        while let Some((directory, way, level)) = ahead.pop() {
+            let states = match root.states(directory.as_ref(), self.links) {
+                // What went meanwhile, or may not be seen, hides only itself.
+                Err(_) if level > 1 => continue,
+                states => states?,
+            };
+            for (entry, identity) in states.into_iter().filter(|(entry, _)| !entry.name.starts_with('.')) {
+                let path = match &directory {
+                    Some(directory) => directory.join(&entry.name),
+                    None => RelativePath::of_names(&entry.name),
+                };
+                let Some(path) = path else { continue };
+                let way = if way.is_empty() { entry.name } else { format!("{way}/{}", entry.name) };
+                match entry.kind {
+                    EntryKind::Directory if level < self.depth => ahead.push((Some(path), way, level + 1)),
+                    EntryKind::File if (self.wanted)(&way) => {
+                        let name = (device, inode, path);
+                        let known = eyes.models.known(&name, identity).map(Ok);
+                        let seen = known.unwrap_or_else(|| {
+                            let file = root.open_file(&name.2, Links::Never)?;
+                            eyes.models.of(&name, file, self.size_limit)
+                        });
+                        if seen.as_ref().err() != Some(&Unseen::Missing) {
+                            below.push(Below { path: name.2, seen });
+                        }
+                    }
+                    _ => {}
+                }
             }
-            opened => opened,
-        };
-        file?.read(self.size_limit)
+        }
+        below.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(below)
+    }
+}
+
+impl Look for FirstAt {
+    type Seen = Option<Found>;
+
+    fn look(self, _: &Eyes<'_>) -> Self::Seen {
+        let which = self.0.iter().position(|path| path.exists())?;
+        Some(Found { which, file: real(&self.0[which]) })
+    }
+}
+
+/// The directory that really holds something, and its name there.
+#[expect(clippy::disallowed_methods, reason = "what is named by its whole path has no root to be opened below")]
+fn real(path: &Path) -> Result<(Place, RelativePath), Unseen> {
+    let real = fs::canonicalize(path).map_err(|error| unseen_io(&error))?;
+    let (Some(parent), Some(name)) = (real.parent(), real.file_name()) else { return Err(Unseen::IsDirectory) };
+    let name = name.to_str().and_then(RelativePath::of_names);
+    let name = name.ok_or_else(|| Unseen::Failed("its name is no text".to_owned()))?;
+    Ok((Place::Fixed(parent.to_owned()), name))
+}
+
+impl Look for IsTaken {
+    type Seen = bool;
+
+    fn look(self, _: &Eyes<'_>) -> bool {
+        fs::symlink_metadata(&self.0).is_ok()
+    }
+}
+
+impl Look for IsLink {
+    type Seen = Result<bool, Unseen>;
+
+    fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
+        Ok(fs::symlink_metadata(self.0.tree(eyes)?).is_ok_and(|tree| tree.is_symlink()))
     }
 }
 
@@ -60,8 +161,8 @@ mod tests {
 
     use super::*;
     use crate::disk::project::Known;
-    use crate::disk::{RelativePath, Reporter, Roots};
-    use crate::families::need::{Links, WhichProject};
+    use crate::disk::{Models, RelativePath, Reporter, Roots};
+    use crate::families::need::{Then, WhichProject};
     use crate::tools::Session;
 
     fn home() -> TempDir {
@@ -81,6 +182,8 @@ mod tests {
         let eyes = Eyes {
             roots: &Roots::default(),
             projects: &Known::outside(None),
+            models: &Models::default(),
+            index: None,
             session: &session,
             reporter: &Reporter::default(),
         };
@@ -90,6 +193,98 @@ mod tests {
         let listing = ListingAt { place, path: None, links: Links::Never }.look(&eyes);
         assert_eq!(file.map(|file| file.bytes), expected.clone().map(|text| text.as_bytes().to_vec()));
         assert_eq!(listing.map(|entries| entries.len()), expected.map(|_| 1));
+    }
+
+    /// What a look sees from the home directory.
+    fn seen<L: Look>(home: &TempDir, look: L) -> L::Seen {
+        let session = Session { directory: Some(home.path().to_owned()), ..Session::default() };
+        let (roots, projects, models, reporter) =
+            (Roots::default(), Known::outside(None), Models::default(), Reporter::default());
+        let (index, session, reporter) = (None, &session, &reporter);
+        look.look(&Eyes { roots: &roots, projects: &projects, models: &models, index, session, reporter })
+    }
+
+    fn path(text: &str) -> RelativePath {
+        RelativePath::parse(text).expect("a path")
+    }
+
+    #[derive(Debug)]
+    struct Words(String);
+
+    impl Model for Words {
+        fn read(bytes: &[u8]) -> Self {
+            Self(String::from_utf8_lossy(bytes).into_owned())
+        }
+
+        fn weight(&self) -> usize {
+            self.0.len()
+        }
+    }
+
+    #[test]
+    fn models_of_a_directory_come_sorted_and_without_what_is_hidden_or_linked() {
+        let home = TempDir::new().expect("a temporary directory");
+        for name in ["tree/b/c", "tree/.hidden", "tree/d"] {
+            fs::create_dir_all(home.path().join(name)).expect("a directory");
+        }
+        for name in ["a.md", "b/c/deep.md", "b/x.md", "b/x.txt", ".a.md", ".hidden/a.md", "d/y.md"] {
+            fs::write(home.path().join("tree").join(name), name).expect("a file");
+        }
+        std::os::unix::fs::symlink("a.md", home.path().join("tree/link.md")).expect("a link");
+        std::os::unix::fs::symlink("b", home.path().join("tree/linked")).expect("a link");
+        let check = |directory: Option<&str>, depth: usize, expected: Result<&[&str], Unseen>| {
+            let place = Place::Fixed(home.path().join("tree"));
+            let below = ModelsBelow::<Words>::new(place, directory.map(path), |name| name.ends_with(".md"), 100);
+            let found = seen(&home, below.down_to(depth)).map(|below| {
+                let word = |below: &Below<Words>| below.seen.as_ref().expect("a model").model.0.clone();
+                assert!(below.iter().all(|below| word(below) == below.path.as_str()), "{below:?}");
+                below.iter().map(word).collect::<Vec<_>>()
+            });
+            assert_eq!(found, expected.map(|names| names.iter().map(ToString::to_string).collect()));
+        };
+        check(None, 1, Ok(&["a.md"]));
+        check(None, 2, Ok(&["a.md", "b/x.md", "d/y.md"]));
+        check(None, 9, Ok(&["a.md", "b/c/deep.md", "b/x.md", "d/y.md"]));
+        check(Some("b"), 9, Ok(&["b/c/deep.md", "b/x.md"]));
+        check(Some("linked"), 1, Ok(&["b/x.md"]));
+        check(Some("none"), 1, Err(Unseen::Missing));
+    }
+
+    #[test]
+    fn a_tree_that_is_a_link_is_told_apart() {
+        let home = home();
+        std::os::unix::fs::symlink("near", home.path().join("link")).expect("a link");
+        std::os::unix::fs::symlink("nowhere", home.path().join("dangling")).expect("a link");
+        for (name, expected) in [("near", false), ("link", true), ("dangling", true), ("none", false)] {
+            assert_eq!(seen(&home, IsLink(Place::Fixed(home.path().join(name)))), Ok(expected), "{name}");
+            let below = Place::InProject { unless: None, project: WhichProject::Session, below: name.into() };
+            assert_eq!(seen(&home, IsLink(below)), Ok(expected), "{name}");
+        }
+        let foreign = Place::InProject { unless: None, project: WhichProject::Named("/".into()), below: "x".into() };
+        assert_eq!(seen(&home, IsLink(foreign)), Err(Unseen::ForeignProject("/".into())));
+    }
+
+    #[test]
+    fn the_first_path_at_which_something_is_leads_to_the_real_file() {
+        let home = TempDir::new().expect("a temporary directory");
+        let real = fs::canonicalize(home.path()).expect("its own path");
+        fs::create_dir_all(home.path().join("store")).expect("a directory");
+        fs::write(home.path().join("store/file"), "x").expect("a file");
+        std::os::unix::fs::symlink("store/file", home.path().join("link")).expect("a link");
+        std::os::unix::fs::symlink("nowhere", home.path().join("dangling")).expect("a link");
+        let check = |names: &[&str], expected: Option<(usize, &str, &str)>| {
+            let found = seen(&home, FirstAt(names.iter().map(|name| home.path().join(name)).collect()));
+            let expected = expected
+                .map(|(which, place, name)| Found { which, file: Ok((Place::Fixed(real.join(place)), path(name))) });
+            assert_eq!(found.map(|found| (found.which, found.file)), expected.map(|found| (found.which, found.file)));
+        };
+        check(&["none", "link", "store"], Some((1, "store", "file")));
+        check(&["dangling", "store"], Some((1, "", "store")));
+        check(&["none", "dangling"], None);
+        assert!(seen(&home, IsTaken(home.path().join("dangling"))));
+        assert!(!seen(&home, IsTaken(home.path().join("none"))));
+        let look = Then(IsTaken(home.path().join("link")), |taken: &bool| taken.then_some(IsTaken(PathBuf::from("/"))));
+        assert_eq!(seen(&home, look), (true, Some(true)));
     }
 
     fn in_project(unless: Option<PathBuf>) -> Place {

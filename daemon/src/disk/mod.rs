@@ -54,6 +54,9 @@ pub mod project;
 /// Projects that were known before.
 pub mod known;
 
+/// Models of files, kept for as long as the files are what they were.
+pub mod models;
+
 /// Carries out what a tool needs to look at.
 pub mod look;
 
@@ -64,12 +67,17 @@ pub mod reporter;
 pub mod own;
 
 pub use digest::Digest;
+pub use models::Models;
 pub use path::RelativePath;
 pub use reporter::Reporter;
 pub use root::{Identity, OpenFile, Root};
 pub use roots::Roots;
 
+use crate::index::Index;
 use crate::tools::Session;
+
+/// A file, wherever its tree is mounted: device and inode of a directory, and the way from there.
+pub type FileName = (u64, u64, RelativePath);
 
 /// What looking takes: the opened roots, and the session on whose behalf we look.
 #[derive(Debug)]
@@ -78,6 +86,10 @@ pub struct Eyes<'a> {
     pub roots: &'a Roots,
     /// Projects that sessions or the configuration made known.
     pub projects: &'a project::Known,
+    /// What is known of files already.
+    pub models: &'a Models,
+    /// What can be found by its words; none where nobody searches.
+    pub index: Option<&'a Index>,
     /// On whose behalf.
     pub session: &'a Session,
     /// To whom a long look tells how far it has come.

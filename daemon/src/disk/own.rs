@@ -5,7 +5,7 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 /// Makes a directory of ours, and those above it that are missing.
@@ -48,6 +48,16 @@ pub fn read(path: &Path) -> Option<String> {
     fs::read_to_string(path).ok()
 }
 
+/// What changes whenever somebody replaces or changes a file.
+pub type Stamp = [i64; 6];
+
+/// The stamp of a file of ours; `None` if there is none.
+pub fn stamp(path: &Path) -> Option<Stamp> {
+    let found = fs::metadata(path).ok()?;
+    let (inode, size) = (found.ino().cast_signed(), found.size().cast_signed());
+    Some([inode, size, found.mtime(), found.mtime_nsec(), found.ctime(), found.ctime_nsec()])
+}
+
 /// Removes a file of ours; that it is gone already is no error.
 #[expect(clippy::disallowed_methods, reason = "the one place where our own files are removed")]
 pub fn remove(path: &Path) {
@@ -63,4 +73,12 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
 /// Cuts a file of ours off.
 pub fn shorten(path: &Path, length: u64) -> io::Result<()> {
     OpenOptions::new().write(true).open(path)?.set_len(length)
+}
+
+/// Removes a directory of ours with the files in it; directories in it stay, and it with them.
+#[expect(clippy::disallowed_methods, reason = "the one place where our own directories are removed")]
+pub fn remove_directory(path: &Path) {
+    let files = fs::read_dir(path).into_iter().flatten().flatten();
+    files.for_each(|file| drop(fs::remove_file(file.path())));
+    let _ = fs::remove_dir(path);
 }

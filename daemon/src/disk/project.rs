@@ -97,8 +97,12 @@ impl WhichProject {
         Ok(eyes.projects.project_of(&self.start(eyes)?))
     }
 
-    /// The tree with this name: of the directory that was named if it has one, else of its project.
+    /// The tree with this name: of the directory that was named if it has one, else of its project. Without a name
+    /// it is the project itself.
     pub fn tree(&self, below: &Path, eyes: &Eyes<'_>) -> Result<PathBuf, Unseen> {
+        if below.as_os_str().is_empty() {
+            return self.project(eyes);
+        }
         let start = self.start(eyes)?;
         let near = start.join(below);
         Ok(if near.is_dir() { near } else { eyes.projects.project_of(&start).join(below) })
@@ -150,7 +154,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::disk::{Reporter, Roots};
+    use crate::disk::{Models, Reporter, Roots};
 
     /// Directories by their names; a name that ends in `!` is a file.
     fn home(names: &[&str]) -> (TempDir, PathBuf) {
@@ -204,13 +208,20 @@ mod tests {
         session.set_roots(said.roots.iter().map(at).collect());
         let projects = Known::outside(None);
         said.learnt.iter().for_each(|name| drop(projects.trust(&at(name))));
-        let eyes =
-            Eyes { roots: &Roots::default(), projects: &projects, session: &session, reporter: &Reporter::default() };
+        let eyes = Eyes {
+            roots: &Roots::default(),
+            projects: &projects,
+            models: &Models::default(),
+            index: None,
+            session: &session,
+            reporter: &Reporter::default(),
+        };
         let which = said.named.as_ref().map_or(WhichProject::Session, |name| WhichProject::Named(at(name)));
         let expected = expected.map(|name| home.join(name)).map_err(|unseen| match unseen {
             Unseen::ForeignProject(path) => Unseen::ForeignProject(home.join(path)),
             other => other,
         });
+        assert_eq!(which.tree(Path::new(""), &eyes), expected, "the tree without a name is the project");
         assert_eq!(which.project(&eyes), expected);
     }
 
@@ -273,6 +284,8 @@ mod tests {
         let eyes = Eyes {
             roots: &Roots::default(),
             projects: &projects,
+            models: &Models::default(),
+            index: None,
             session: &Session::default(),
             reporter: &Reporter::default(),
         };
@@ -313,6 +326,8 @@ mod tests {
             let eyes = Eyes {
                 roots: &Roots::default(),
                 projects: &projects,
+                models: &Models::default(),
+                index: None,
                 session: &session,
                 reporter: &Reporter::default(),
             };

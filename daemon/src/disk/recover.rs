@@ -188,8 +188,11 @@ impl<'a> Open<'a> {
 
     /// Whether it could change back as if nothing had happened.
     fn can_be_taken_back(&self) -> Result<bool, Unwritten> {
-        let beside = self.beside()?;
-        Ok(self.there()? == Some(self.file.new) && (beside == self.file.old || self.is_linked()))
+        let (beside, there) = (self.beside()?, self.there()?);
+        if self.file.removes {
+            return Ok(there.is_none() && beside == self.file.old);
+        }
+        Ok(there == Some(self.file.new) && (beside == self.file.old || self.is_linked()))
     }
 
     /// Puts the new text in place. With `Ok(false)` somebody else was there first, and is there still.
@@ -201,7 +204,9 @@ impl<'a> Open<'a> {
                 done => Ok(done.map(|()| true)?),
             };
         };
-        match calls.exchange(directory, temp, name) {
+        let done =
+            if self.file.removes { calls.rename(directory, name, temp) } else { calls.exchange(directory, temp, name) };
+        match done {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
             Err(error) if is_unsupported(&error) => {
                 // The old file stays under another name of ours, for the sweep.
@@ -213,7 +218,7 @@ impl<'a> Open<'a> {
         if matches!(self.beside(), Ok(Some(digest)) if digest == old) {
             return Ok(true);
         }
-        calls.exchange(directory, temp, name)?;
+        self.take_back(calls)?;
         Ok(false)
     }
 
@@ -221,6 +226,9 @@ impl<'a> Open<'a> {
     fn insist(&self, calls: &dyn Calls) -> Result<(), Unwritten> {
         let (directory, temp, name) = (self.directory().as_fd(), self.temp.as_os_str(), OsStr::new(&self.name));
         match self.there()? {
+            // What marks the place is swept.
+            None if self.file.removes => {}
+            Some(_) if self.file.removes => calls.rename(directory, name, temp)?,
             None => calls::appear(calls, directory, temp, name)?,
             Some(_) => calls.exchange(directory, temp, name)?,
         }
@@ -230,6 +238,7 @@ impl<'a> Open<'a> {
     fn take_back(&self, calls: &dyn Calls) -> Result<(), Unwritten> {
         let (directory, temp, name) = (self.directory().as_fd(), self.temp.as_os_str(), OsStr::new(&self.name));
         match self.file.old {
+            Some(_) if self.file.removes => calls::appear(calls, directory, temp, name)?,
             Some(_) => calls.exchange(directory, temp, name)?,
             None => calls.rename(directory, name, temp)?,
         }

@@ -6,16 +6,16 @@
 
 use std::fs::{File, Metadata};
 use std::io::{Read, Seek};
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::os::fd::{AsFd, AsRawFd as _, OwnedFd};
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
 
-use super::RelativePath;
 use super::confine::{Confinement, unseen, unseen_io};
+use super::{Digest, RelativePath};
 use crate::families::need::{Entry, EntryKind, FileSeen, Links, Unseen};
 
 /// How often a file is read again because it changed under our hands.
@@ -93,21 +93,112 @@ impl Root {
 
     /// Lists one level, in the directory's own order; `None` is the root itself.
     pub fn list(&self, path: Option<&RelativePath>, links: Links) -> Result<Vec<Entry>, Unseen> {
-        let Some(path) = path else {
-            return entries(self.handle()?).map_err(unseen);
-        };
+        let mut listed = entries(self.directory_at(path, links)?).map_err(unseen)?;
+        if links == Links::Inside {
+            for (entry, kind) in listed.iter_mut().filter(|(_, kind)| kind.is_none()) {
+                let way = match path {
+                    Some(path) => path.join(&entry.name),
+                    None => RelativePath::of_names(&entry.name),
+                };
+                *kind = way.and_then(|way| self.kind(&way));
+            }
+        }
+        Ok(listed.into_iter().filter_map(|(entry, kind)| Some(Entry { kind: kind?, ..entry })).collect())
+    }
+
+    /// The regular files and the directories of one level, each with its state; links are left out.
+    pub(super) fn states(&self, path: Option<&RelativePath>, links: Links) -> Result<Vec<(Entry, Identity)>, Unseen> {
+        let directory = self.directory_at(path, links)?;
+        let listed = entries(directory.try_clone().map_err(|error| unseen_io(&error))?).map_err(unseen)?;
+        let mut states = Vec::with_capacity(listed.len());
+        for (entry, kind) in listed {
+            let Some(kind) = kind else { continue };
+            match statat(&directory, &*entry.name, AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) => states.push((Entry { kind, ..entry }, Identity::of_stat(&stat))),
+                // It went meanwhile, or its name is no text.
+                Err(Errno::NOENT) => {}
+                Err(errno) => return Err(unseen(errno)),
+            }
+        }
+        Ok(states)
+    }
+
+    fn directory_at(&self, path: Option<&RelativePath>, links: Links) -> Result<OwnedFd, Unseen> {
+        let Some(path) = path else { return self.handle() };
         let (file, metadata) = self.opened(path, links)?;
         match () {
-            () if metadata.is_dir() => entries(file.into()).map_err(unseen),
+            () if metadata.is_dir() => Ok(file.into()),
             () if metadata.is_file() => Err(Unseen::IsFile),
             () => Err(Unseen::Special),
         }
     }
 
+    /// What a link leads to, if that is in the same tree.
+    fn kind(&self, path: &RelativePath) -> Option<EntryKind> {
+        let (_, metadata) = self.opened(path, Links::Inside).ok()?;
+        match () {
+            () if metadata.is_dir() => Some(EntryKind::Directory),
+            () if metadata.is_file() => Some(EntryKind::File),
+            () => None,
+        }
+    }
+
     fn opened(&self, path: &RelativePath, links: Links) -> Result<(File, Metadata), Unseen> {
-        let file = File::from(self.confinement.open(self.directory.as_fd(), path, links)?);
+        let opened = match self.confinement.open(self.directory.as_fd(), path) {
+            Err(Unseen::Link) if links == Links::Inside => {
+                self.confinement.open(self.directory.as_fd(), &self.without_links(path)?)
+            }
+            opened => opened,
+        };
+        let file = File::from(opened?);
         let metadata = file.metadata().map_err(|error| unseen_io(&error))?;
         Ok((file, metadata))
+    }
+
+    /// The way by which a path is really reached, if links on it may be followed. What is opened or written
+    /// there refuses links again, so that one that is swapped meanwhile leads nowhere.
+    pub fn real(&self, path: &RelativePath, links: Links) -> Result<RelativePath, Unseen> {
+        match self.confinement.open(self.directory.as_fd(), path) {
+            Err(Unseen::Link) if links == Links::Inside => self.without_links(path),
+            _ => Ok(path.clone()),
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "it is opened below the handle afterwards, without links")]
+    fn without_links(&self, path: &RelativePath) -> Result<RelativePath, Unseen> {
+        let here = self.own_path().and_then(|here| std::fs::canonicalize(here).map_err(|error| unseen_io(&error)))?;
+        let there = here.join(path.as_path());
+        let real = match (std::fs::canonicalize(&there), there.parent().zip(there.file_name())) {
+            // A new file in a directory that is reached by a link.
+            (Err(error), Some((parent, name)))
+                if error.kind() == std::io::ErrorKind::NotFound && std::fs::symlink_metadata(&there).is_err() =>
+            {
+                std::fs::canonicalize(parent).map(|parent| parent.join(name))
+            }
+            (real, _) => real,
+        };
+        let real = real.map_err(|error| unseen_io(&error))?;
+        let inside = real.strip_prefix(&here).map_err(|_| Unseen::Outside)?;
+        inside.to_str().and_then(RelativePath::of_names).ok_or(Unseen::IsDirectory)
+    }
+
+    /// Where the directory is now.
+    #[cfg(target_os = "linux")]
+    fn own_path(&self) -> Result<PathBuf, Unseen> {
+        Ok(PathBuf::from(format!("/proc/self/fd/{}", self.directory.as_raw_fd())))
+    }
+
+    /// Where the directory is now.
+    #[cfg(target_os = "macos")]
+    fn own_path(&self) -> Result<PathBuf, Unseen> {
+        let path = rustix::fs::getpath(&self.directory).map_err(unseen)?;
+        path.into_string().map(PathBuf::from).map_err(|_| Unseen::Link)
+    }
+
+    /// Where the directory is now: this system does not say, so no link is followed.
+    #[cfg(not(any(target_os = "linux", target_os = "macos")))]
+    fn own_path(&self) -> Result<PathBuf, Unseen> {
+        Err(Unseen::Link)
     }
 }
 
@@ -116,7 +207,8 @@ fn no_tree(unseen: Unseen) -> Unseen {
     if matches!(unseen, Unseen::Missing | Unseen::Link) { Unseen::NoTree } else { unseen }
 }
 
-fn entries(directory: OwnedFd) -> Result<Vec<Entry>, Errno> {
+/// Everything in a directory; for links, what they are is left open, and special files are left out.
+fn entries(directory: OwnedFd) -> Result<Vec<(Entry, Option<EntryKind>)>, Errno> {
     let mut directory = Dir::new(directory)?;
     let mut entries = Vec::new();
     while let Some(entry) = directory.next().transpose()? {
@@ -134,11 +226,13 @@ fn entries(directory: OwnedFd) -> Result<Vec<Entry>, Errno> {
             }
         }
         let kind = match kind {
-            FileType::Directory => EntryKind::Directory,
-            FileType::RegularFile => EntryKind::File,
+            FileType::Directory => Some(EntryKind::Directory),
+            FileType::RegularFile => Some(EntryKind::File),
+            FileType::Symlink => None,
             _ => continue,
         };
-        entries.push(Entry { name: name.to_string_lossy().into_owned(), kind });
+        let name = name.to_string_lossy().into_owned();
+        entries.push((Entry { name, kind: kind.unwrap_or(EntryKind::File) }, kind));
     }
     Ok(entries)
 }
@@ -170,6 +264,36 @@ impl OpenFile {
         Ok(seen)
     }
 
+    /// The digest of all of it, and in which state it was; nothing is kept of it.
+    pub fn digest(&mut self) -> Result<(Digest, Identity), Unseen> {
+        for _ in 0..READS {
+            self.file.rewind().map_err(|error| unseen_io(&error))?;
+            let digest = Digest::read(&mut self.file).map_err(|error| unseen_io(&error))?;
+            let now = Identity::of(&self.file.metadata().map_err(|error| unseen_io(&error))?);
+            if std::mem::replace(&mut self.identity, now) == now {
+                return Ok((digest, now));
+            }
+        }
+        Err(Unseen::Failed("it keeps changing while it is read".to_owned()))
+    }
+
+    /// Reads what is between two places in it, as far as it goes.
+    pub fn read_part(&self, start: u64, end: u64) -> Result<Vec<u8>, Unseen> {
+        let length = usize::try_from(end.saturating_sub(start)).unwrap_or(0);
+        let mut bytes = vec![0; length];
+        let mut filled = 0;
+        while filled < length {
+            match self.file.read_at(&mut bytes[filled..], start + filled as u64) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(unseen_io(&error)),
+            }
+        }
+        bytes.truncate(filled);
+        Ok(bytes)
+    }
+
     /// The identity that goes with the bytes is older than they are: a change in between is noticed.
     fn read_once(&mut self, limit: u64) -> Result<FileSeen, Unseen> {
         let size = self.identity.size;
@@ -198,6 +322,19 @@ impl Identity {
             size: metadata.size(),
             modified_ns: nanoseconds(metadata.mtime(), metadata.mtime_nsec()),
             changed_ns: nanoseconds(metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+
+    /// The same, where the file was not opened.
+    #[allow(clippy::unnecessary_cast, reason = "the types differ between systems")]
+    fn of_stat(stat: &rustix::fs::Stat) -> Self {
+        let nanoseconds = |seconds: i128, rest: i128| seconds * 1_000_000_000 + rest;
+        Self {
+            device: stat.st_dev as u64,
+            inode: stat.st_ino as u64,
+            size: stat.st_size as u64,
+            modified_ns: nanoseconds(stat.st_mtime as i128, stat.st_mtime_nsec as i128),
+            changed_ns: nanoseconds(stat.st_ctime as i128, stat.st_ctime_nsec as i128),
         }
     }
 }
@@ -291,6 +428,32 @@ mod tests {
         }
         for through in ["out/secret", "in/file.md", "in/b/deep.md", "dangling/x", "circle/x", "a/link.md/x"] {
             check(through, Err(Unseen::Link));
+        }
+    }
+
+    #[test]
+    fn links_that_stay_in_the_tree_may_be_followed() {
+        let home = tree();
+        symlink("a/new.md", home.path().join("tree/new.md")).expect("a link");
+        for confinement in Confinement::every() {
+            let root = root(&home, confinement);
+            let read = |text: &str| root.open_file(&path(text), Links::Inside)?.read(100).map(|seen| seen.bytes);
+            for inside in ["a/link.md", "in/link.md", "in/file.md", "a/file.md"] {
+                assert_eq!(read(inside), Ok(b"file".to_vec()), "{inside}");
+            }
+            for outside in ["leak.md", "out/secret", "out"] {
+                assert_eq!(read(outside), Err(Unseen::Outside), "{outside}");
+            }
+            assert_eq!(read("dangling"), Err(Unseen::Missing));
+            assert_eq!(read("circle"), Err(Unseen::Link));
+            let real = |text: &str| root.real(&path(text), Links::Inside).map(|real| real.as_str().to_owned());
+            assert_eq!(real("in/b/none.md"), Ok("a/b/none.md".to_owned()));
+            assert_eq!(real("out/none.md"), Err(Unseen::Outside));
+            assert_eq!(real("new.md"), Err(Unseen::Missing), "a link is not what is written");
+            let mut names: Vec<String> =
+                root.list(None, Links::Inside).expect("a listing").into_iter().map(|entry| entry.name).collect();
+            names.sort();
+            assert_eq!(names, ["a", "empty", "in"]);
         }
     }
 

@@ -12,15 +12,14 @@ use std::time::Duration;
 
 use dashmap::{DashMap, DashSet};
 use parking_lot::Mutex;
-use serde_json::Value;
 
 use super::alone::Alone;
 use super::calls::Calls;
-use super::journal::{CallId, Entry, EntryFile, Journal};
+use super::journal::{CallId, Entry, EntryFile, Journal, Recorded};
 use super::keeper::{Keeper, Told};
 use super::temp::{DaemonId, TempName};
-use super::write::{Displaced, Prepared, Target, Unwritten};
-use super::{Identity, own};
+use super::write::{Displaced, Made, Prepared, Target, Unwritten, make_directories, unmake};
+use super::{Digest, Identity, own};
 use crate::clock;
 use crate::families::edit::Old;
 
@@ -43,16 +42,19 @@ const VOIDS: usize = 3;
 
 /// A file that is to be written.
 #[derive(Debug)]
-pub struct Wanted {
+pub struct Wanted<'a> {
     /// Where.
     pub target: Target,
     /// The path of the target's tree.
     pub tree: PathBuf,
     /// What was seen there.
     pub old: Old,
-    /// What shall be there.
-    pub new: Vec<u8>,
+    /// What shall be there; none if the file goes.
+    pub new: Option<&'a [u8]>,
 }
+
+/// A file as it was left: in which state, and with which bytes.
+pub type Left = (Identity, Digest);
 
 /// What the journal remembers of a write besides its files.
 #[derive(Debug, Clone, Default)]
@@ -62,7 +64,7 @@ pub struct Remembered {
     /// The caller's own name for the request, with its arguments.
     pub key: Option<String>,
     /// What is answered.
-    pub answer: Value,
+    pub answer: Recorded,
 }
 
 /// The only hand that writes users' files.
@@ -124,36 +126,51 @@ impl Scribe {
         self.spared.contains(temp.as_str())
     }
 
-    /// Writes all of the files, or none. [`Unwritten::Moved`]: one of them is not what was seen.
-    pub fn write(&self, files: &[Wanted], remembered: &Remembered, umask: u32) -> Result<(), Unwritten> {
+    /// Writes all of the files, or none; and which state each has then, as far as it is ours. The directories
+    /// are there afterwards, too. [`Unwritten::Moved`]: one of the files is not what was seen. What nobody will ask
+    /// for again is not remembered: a crash leaves the old text or the new one, and nobody to tell which.
+    pub fn write(
+        &self,
+        files: &[Wanted],
+        directories: &[Target],
+        remembered: Option<&Remembered>,
+        umask: u32,
+    ) -> Result<Vec<Option<Left>>, Unwritten> {
         for wanted in files {
             self.note(&wanted.tree)?;
             self.let_editors_finish(&wanted.target, wanted.old);
         }
+        let mut made = MadeForNow { calls: self.calls.as_ref(), made: Vec::new() };
+        for directory in directories {
+            made.made.extend(make_directories(self.calls.as_ref(), directory, umask)?);
+        }
         let mut all = All(Vec::with_capacity(files.len()));
         for wanted in files {
             let temp = self.id.name();
-            all.0.push(Prepared::new(&self.calls, &wanted.target, wanted.old, &wanted.new, temp, umask)?);
+            all.0.push(Prepared::new(&self.calls, &wanted.target, wanted.old, wanted.new, temp, umask)?);
         }
-        are_expected(&all.0)?;
-        let room = self.journal.make_room(&entry(files, &all.0, remembered))?;
-        let written = self.journal.add(room).map_err(Unwritten::from);
+        let room = remembered.map(|remembered| self.journal.make_room(&entry(files, &all.0, remembered)));
+        let room = room.transpose()?;
+        let is_remembered = room.is_some();
+        let written = room.map_or(Ok(()), |room| self.journal.add(room)).map_err(Unwritten::from);
         match written.and_then(|()| put_in_place(files, &mut all.0)) {
             Ok(displaced) => {
-                files.iter().for_each(|wanted| self.recognise(wanted));
+                made.made.clear();
                 displaced.into_iter().for_each(|displaced| self.keeper.keep(displaced));
-                Ok(())
+                let left = files.iter().zip(&all.0);
+                Ok(left.map(|(wanted, prepared)| Some((self.recognise(wanted)?, prepared.digest()))).collect())
             }
-            Err(why) => Err(self.call_off(all, why)),
+            Err(why) => Err(self.call_off(all, why, is_remembered)),
         }
     }
 
     /// Takes everything back. A journal that has the entry, or may have it although its flush failed, must
     /// know before the temp files are gone: else the write would look done.
-    fn call_off(&self, mut all: All, why: Unwritten) -> Unwritten {
+    fn call_off(&self, mut all: All, why: Unwritten, is_remembered: bool) -> Unwritten {
         all.0.iter_mut().rev().for_each(Prepared::take_back);
         let void = all.0.first().map(|first| Entry::void(first.temp().as_str()));
-        let is_known = || void.is_some_and(|void| (0..VOIDS).any(|_| self.journal.append(&void).is_ok()));
+        let is_known =
+            || !is_remembered || void.is_some_and(|void| (0..VOIDS).any(|_| self.journal.append(&void).is_ok()));
         if !all.0.iter().all(Prepared::is_undone) || !is_known() {
             tracing::error!("a write could neither be finished nor taken back; the next start decides");
             all.0.iter_mut().for_each(Prepared::leave);
@@ -204,14 +221,26 @@ impl Scribe {
         }
     }
 
-    fn recognise(&self, wanted: &Wanted) {
+    fn recognise(&self, wanted: &Wanted) -> Option<Identity> {
         if self.ours.len() > MOST_OURS {
             self.ours.clear();
         }
-        if let Ok(file) = wanted.target.root.open_file(&wanted.target.path, wanted.target.links) {
-            let identity = file.identity();
-            self.ours.insert((identity.device, identity.inode), identity);
-        }
+        wanted.new?;
+        let identity = wanted.target.root.open_file(&wanted.target.path, wanted.target.links).ok()?.identity();
+        self.ours.insert((identity.device, identity.inode), identity);
+        Some(identity)
+    }
+}
+
+/// Directories that go again, unless the write that wanted them comes to its end.
+struct MadeForNow<'a> {
+    calls: &'a dyn Calls,
+    made: Made,
+}
+
+impl Drop for MadeForNow<'_> {
+    fn drop(&mut self) {
+        unmake(&self.made, self.calls);
     }
 }
 
@@ -275,6 +304,7 @@ fn entry(files: &[Wanted], prepared: &[Prepared], remembered: &Remembered) -> En
             Old::Content(digest) => Some(digest),
         },
         new: prepared.digest(),
+        removes: prepared.removes(),
     };
     Entry {
         call: remembered.call.clone(),

@@ -68,6 +68,8 @@ pub struct Prepared {
     kept: Option<TempName>,
     old: Old,
     new: Digest,
+    /// The temp file only marks the place to which the old one goes.
+    removes: bool,
     stage: Stage,
 }
 
@@ -121,19 +123,22 @@ pub enum Whose {
 }
 
 impl Prepared {
-    /// Writes a text beside its target and flushes it.
+    /// Writes a text beside its target and flushes it. To remove a file, no text: then the temp file holds its
+    /// own name, so that it is told apart from whatever comes to lie there.
     pub fn new(
         calls: &Arc<dyn Calls>,
         target: &Target,
         old: Old,
-        new: &[u8],
+        new: Option<&[u8]>,
         temp: TempName,
         umask: u32,
     ) -> Result<Self, Unwritten> {
-        let (_, name) = target.path.way_and_name();
-        let way = Way::to(calls.as_ref(), target, old, umask)?;
-        let (calls, digest) = (Arc::clone(calls), Digest::of(new));
-        let prepared = Self { calls, way, name: name.into(), temp, kept: None, old, new: digest, stage: Stage::Beside };
+        let (names, name) = target.path.way_and_name();
+        let way = Way::along(calls.as_ref(), &target.root, names, old, umask)?;
+        let (calls, removes, mark) = (Arc::clone(calls), new.is_none(), temp.as_str().to_owned());
+        let new = new.unwrap_or(mark.as_bytes());
+        let (name, digest, stage) = (name.into(), Digest::of(new), Stage::Beside);
+        let prepared = Self { calls, way, name, temp, kept: None, old, new: digest, removes, stage };
         prepared.fill(new, umask)?;
         Ok(prepared)
     }
@@ -158,6 +163,7 @@ impl Prepared {
         self.calls.write(&file, new)?;
         match self.old {
             Old::Absent => self.calls.set_mode(file.as_fd(), 0o666 & !umask)?,
+            Old::Content(_) if self.removes => {}
             Old::Content(_) => {
                 let current = open(&self.way.parent, &self.name)?.ok_or(Unwritten::Moved)?;
                 self.calls.set_mode(file.as_fd(), current.metadata()?.permissions().mode() & 0o7777)?;
@@ -176,10 +182,16 @@ impl Prepared {
         })
     }
 
+    /// Whether the file goes.
+    pub fn removes(&self) -> bool {
+        self.removes
+    }
+
     /// Puts the new text in place, unless something else than expected is there.
     pub fn apply(&mut self) -> Result<Option<Displaced>, Unwritten> {
         match self.old {
             Old::Absent => self.appear().map(|()| None),
+            Old::Content(digest) if self.removes => self.vanish(digest).map(Some),
             Old::Content(digest) => self.exchange(digest).map(Some),
         }
     }
@@ -197,6 +209,16 @@ impl Prepared {
         }
     }
 
+    /// The file takes the place of the temp file, and is looked at there.
+    fn vanish(&mut self, expected: Digest) -> Result<Displaced, Unwritten> {
+        match self.calls.rename(self.way.parent.as_fd(), &self.name, self.temp.as_os_str()) {
+            Ok(()) => self.stage = Stage::Applied,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Unwritten::Moved),
+            Err(error) => return Err(error.into()),
+        }
+        self.as_expected(expected)
+    }
+
     /// The two names change places, and what was displaced is looked at: if it is not what was seen,
     /// or cannot be read, they change back.
     fn exchange(&mut self, expected: Digest) -> Result<Displaced, Unwritten> {
@@ -206,6 +228,10 @@ impl Prepared {
             Err(error) if is_unsupported(&error) => return self.replace(expected),
             Err(error) => return Err(error.into()),
         }
+        self.as_expected(expected)
+    }
+
+    fn as_expected(&mut self, expected: Digest) -> Result<Displaced, Unwritten> {
         let displaced = digest_of(&self.way.parent, self.temp.as_os_str());
         if matches!(displaced, Ok(Some(digest)) if digest == expected) {
             return Ok(self.displaced(self.temp.clone(), expected, Whose::Old));
@@ -271,6 +297,13 @@ impl Prepared {
         let (directory, temp) = (self.way.parent.as_fd(), self.temp.as_os_str());
         match (self.old, &self.kept) {
             (Old::Absent, _) => self.calls.rename(directory, &self.name, temp),
+            (Old::Content(_), _) if self.removes => {
+                match calls::appear(self.calls.as_ref(), directory, temp, &self.name) {
+                    // Somebody has made another one: that is the one that is meant now.
+                    Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+                    done => done,
+                }
+            }
             (Old::Content(_), None) => self.calls.exchange(directory, temp, &self.name),
             (Old::Content(_), Some(kept)) => {
                 let _ = self.calls.link(directory, &self.name, temp);
@@ -335,11 +368,28 @@ pub(super) fn unmake(made: &Made, calls: &dyn Calls) {
     }
 }
 
+/// Makes a directory and those above it; which of them were not there.
+pub fn make_directories(calls: &dyn Calls, target: &Target, umask: u32) -> Result<Made, Unwritten> {
+    let way = Way::along(calls, &target.root, target.path.parts(), Old::Absent, umask)?;
+    for (parent, _) in &way.made {
+        if let Err(error) = calls.flush_directory(parent.as_fd()) {
+            unmake(&way.made, calls);
+            return Err(error.into());
+        }
+    }
+    Ok(way.made)
+}
+
 impl Way {
     /// Opens the directory of a target; for a new file, missing directories are made.
-    fn to(calls: &dyn Calls, target: &Target, old: Old, umask: u32) -> Result<Self, Unwritten> {
-        let (names, _) = target.path.way_and_name();
-        let mut way = Self { parent: Arc::new(target.root.handle()?), made: Vec::new() };
+    fn along<'a>(
+        calls: &dyn Calls,
+        root: &Root,
+        names: impl Iterator<Item = &'a str>,
+        old: Old,
+        umask: u32,
+    ) -> Result<Self, Unwritten> {
+        let mut way = Self { parent: Arc::new(root.handle()?), made: Vec::new() };
         for name in names {
             match way.step(calls, OsStr::new(name), old, umask) {
                 Ok(()) => {}

@@ -3,15 +3,18 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use serde_json::{Map, Value, json};
+use serde::Serialize;
+use serde_json::{Map, Value};
 use trellis_protocol::{Failure, Kind};
 
-use crate::disk::journal::CallId;
+use crate::disk::journal::{CallId, Recorded};
 use crate::disk::recover::Recovered;
 use crate::tools::{Answer, Body};
 
 /// How many are remembered.
 const MOST: usize = 10_000;
+/// How much of them is remembered, in bytes of JSON; the newest always is.
+const MOST_BYTES: usize = 8 << 20;
 
 /// By what an answer is found: the session's number of the request, or the caller's own name for it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -30,8 +33,9 @@ pub fn names(call: Option<&CallId>, key: Option<&str>) -> Vec<Name> {
 /// The newest answers to writes.
 #[derive(Debug, Default)]
 pub struct Answers {
-    known: HashMap<Name, Option<Value>>,
+    known: HashMap<Name, Option<Recorded>>,
     order: VecDeque<Name>,
+    bytes: usize,
 }
 
 impl Answers {
@@ -51,23 +55,28 @@ impl Answers {
     /// The answer that was given to a call with one of these names.
     pub fn find(&self, names: &[Name]) -> Option<Result<Answer, Failure>> {
         names.iter().find_map(|name| match self.known.get(name)? {
-            Some(recorded) => replay(recorded).map(Ok),
+            Some(recorded) => replay(serde_json::from_str(&recorded.0).ok()?).map(Ok),
             None => Some(Err(outcome_unknown())),
         })
     }
 
     /// Remembers an answer under all of these names.
-    pub fn remember(&mut self, names: &[Name], answer: &Answer) {
-        names.iter().for_each(|name| self.insert(name.clone(), Some(record(answer))));
+    pub fn remember(&mut self, names: &[Name], answer: &Recorded) {
+        names.iter().for_each(|name| self.insert(name.clone(), Some(answer.clone())));
     }
 
-    fn insert(&mut self, name: Name, answer: Option<Value>) {
-        if self.known.insert(name.clone(), answer).is_none() {
-            self.order.push_back(name);
+    fn insert(&mut self, name: Name, answer: Option<Recorded>) {
+        let size = |answer: &Option<Recorded>| answer.as_ref().map_or(0, |answer| answer.0.len());
+        self.bytes += size(&answer);
+        match self.known.insert(name.clone(), answer) {
+            Some(before) => self.bytes -= size(&before),
+            None => self.order.push_back(name),
         }
-        while self.order.len() > MOST {
-            if let Some(oldest) = self.order.pop_front() {
-                self.known.remove(&oldest);
+        while self.order.len() > MOST || (self.bytes > MOST_BYTES && self.order.len() > 1) {
+            if let Some(oldest) = self.order.pop_front()
+                && let Some(answer) = self.known.remove(&oldest)
+            {
+                self.bytes -= size(&answer);
             }
         }
     }
@@ -80,26 +89,46 @@ pub fn outcome_unknown() -> Failure {
 }
 
 /// An answer as the journal keeps it.
-pub fn record(answer: &Answer) -> Value {
-    match &answer.body {
-        Body::Object(object) => json!({ "object": object, "meta": answer.meta }),
-        Body::Text(text) => json!({ "text": text, "meta": answer.meta }),
+pub fn record(answer: &Answer) -> Recorded {
+    #[derive(Serialize)]
+    #[serde(rename_all = "lowercase")]
+    enum Kept<'a> {
+        Object(&'a Map<String, Value>),
+        Text(&'a str),
+        Pretty(&'a Value),
     }
+    #[derive(Serialize)]
+    struct Record<'a> {
+        #[serde(flatten)]
+        body: Kept<'a>,
+        meta: &'a Map<String, Value>,
+    }
+    let body = match &answer.body {
+        Body::Object(object) => Kept::Object(object),
+        Body::Text(text) => Kept::Text(text),
+        Body::Pretty(value) => Kept::Pretty(value),
+    };
+    // Maps with texts for keys can always be written.
+    serde_json::to_string(&Record { body, meta: &answer.meta }).map(|text| Recorded(text.into())).unwrap_or_default()
 }
 
 /// The answer that was recorded; what it told others about was told then.
-fn replay(recorded: &Value) -> Option<Answer> {
-    let body = match (recorded.get("object"), recorded.get("text")) {
-        (Some(Value::Object(object)), _) => Body::Object(object.clone()),
-        (_, Some(Value::String(text))) => Body::Text(text.clone()),
+fn replay(mut recorded: Value) -> Option<Answer> {
+    let mut take = |name: &str| recorded.get_mut(name).map(Value::take);
+    let body = match (take("object"), take("text"), take("pretty")) {
+        (Some(Value::Object(object)), ..) => Body::Object(object),
+        (_, Some(Value::String(text)), _) => Body::Text(text),
+        (.., Some(value)) => Body::Pretty(value),
         _ => return None,
     };
-    let meta = recorded.get("meta").and_then(Value::as_object).cloned().unwrap_or_else(Map::new);
+    let meta = take("meta").and_then(|meta| meta.as_object().cloned()).unwrap_or_else(Map::new);
     Some(Answer { body, meta, notices: Vec::new() })
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use crate::disk::journal::Entry;
 
@@ -107,8 +136,8 @@ mod tests {
     fn an_answer_comes_back_as_it_was_given() {
         let mut answers = Answers::default();
         let call = CallId { session: "s".into(), sequence: 7 };
-        for answer in [Answer::object(json!({ "b": 1, "a": [] })), Answer::text("x")] {
-            answers.remember(&names(Some(&call), None), &answer);
+        for answer in [Answer::object(json!({ "b": 1, "a": [] })), Answer::text("x"), Answer::pretty(json!([1]))] {
+            answers.remember(&names(Some(&call), None), &record(&answer));
             assert_eq!(answers.find(&names(Some(&call), None)), Some(Ok(answer)));
         }
         assert_eq!(answers.find(&names(None, Some("k"))), None);
@@ -136,9 +165,22 @@ mod tests {
     fn only_the_newest_are_remembered() {
         let mut answers = Answers::default();
         for number in 0..=MOST {
-            answers.remember(&names(None, Some(&number.to_string())), &Answer::text("x"));
+            answers.remember(&names(None, Some(&number.to_string())), &record(&Answer::text("x")));
         }
         assert_eq!(answers.find(&names(None, Some("0"))), None);
         assert!(answers.find(&names(None, Some("1"))).is_some());
+    }
+
+    #[test]
+    fn long_answers_do_not_fill_the_memory() {
+        let mut answers = Answers::default();
+        for number in 0..40 {
+            answers
+                .remember(&names(None, Some(&number.to_string())), &record(&Answer::text("x".repeat(MOST_BYTES / 10))));
+        }
+        assert!(answers.bytes <= MOST_BYTES);
+        assert!(answers.find(&names(None, Some("0"))).is_none() && answers.find(&names(None, Some("39"))).is_some());
+        answers.remember(&names(None, Some("long")), &record(&Answer::text("x".repeat(2 * MOST_BYTES))));
+        assert!(answers.find(&names(None, Some("long"))).is_some(), "the newest always is");
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::OnceCell;
 
 use super::{Engine, Event};
 use crate::clock::Now;
-use crate::disk::{Eyes, Reporter};
+use crate::disk::Reporter;
 use crate::tools::{Call, Catalogue, Session};
 
 /// Waking other threads would delay a session's first answer; they are woken after it.
@@ -25,6 +25,8 @@ pub struct Attended {
     catalogue: Arc<Catalogue>,
     session: Arc<Session>,
     trees: Mutex<BTreeSet<PathBuf>>,
+    /// Those of them that have documents, and whose they are.
+    searched: Mutex<BTreeSet<(&'static str, PathBuf)>>,
     /// Held by whoever looks, so that the last look has the last word; nobody else waits for a disk.
     looking: Mutex<()>,
     /// Warnings about them that the session has heard.
@@ -43,6 +45,7 @@ impl Attended {
             catalogue: Arc::clone(&call.catalogue),
             session: Arc::clone(&call.session),
             trees: Mutex::default(),
+            searched: Mutex::default(),
             looking: Mutex::default(),
             heard: Mutex::default(),
             counted: AtomicBool::new(false),
@@ -83,13 +86,25 @@ impl Attended {
         let now = Now::read(&session.zone.0).at;
         session.directory.iter().chain(session.roots().iter()).for_each(|place| engine.projects.learn(place, now));
         let reporter = Reporter::default();
-        let eyes = Eyes { roots: &engine.roots, projects: &engine.projects, session, reporter: &reporter };
-        let places = self.catalogue.families().flat_map(|family| (family.trees)(session));
-        let found: BTreeSet<PathBuf> = places.filter_map(|place| place.tree(&eyes).ok()).collect();
+        let eyes = engine.eyes(session, &reporter);
+        let places = self
+            .catalogue
+            .families()
+            .flat_map(|family| (family.trees)(session).into_iter().map(|it| (family.name, it)));
+        let found: BTreeSet<(&'static str, PathBuf)> =
+            places.filter_map(|(family, place)| Some((family, place.tree(&eyes).ok()?))).collect();
+        let with_documents = found.iter().filter(|(family, _)| engine.index.has(family)).cloned().collect();
+        let found: BTreeSet<PathBuf> = found.into_iter().map(|(_, tree)| tree).collect();
         let mut trees = self.trees.lock();
         found.difference(&trees).for_each(|tree| engine.watch.want(tree.clone()));
         trees.difference(&found).for_each(|tree| engine.watch.release(tree.clone()));
         *trees = found;
+        drop(trees);
+        // Watched first, so that nothing that happens after the index has looked is missed.
+        let mut searched = self.searched.lock();
+        let before = std::mem::replace(&mut *searched, with_documents);
+        searched.difference(&before).for_each(|(family, tree)| engine.index.want(family, tree));
+        before.difference(&searched).for_each(|(family, tree)| engine.index.release(family, tree));
     }
 
     /// What the session should know about its trees and has not heard yet.
@@ -105,6 +120,8 @@ impl Drop for Attended {
         if *self.counted.get_mut() {
             self.engine.post(Event::Closed);
         }
+        let searched = std::mem::take(self.searched.get_mut());
+        searched.into_iter().for_each(|(family, tree)| self.engine.index.release(family, &tree));
         std::mem::take(self.trees.get_mut()).into_iter().for_each(|tree| self.engine.watch.release(tree));
     }
 }

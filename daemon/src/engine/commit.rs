@@ -12,17 +12,14 @@ use crate::clock::Now;
 use crate::disk::journal::CallId;
 use crate::disk::scribe::{Remembered, Wanted};
 use crate::disk::write::{Target, Unwritten};
-use crate::disk::{Eyes, RelativePath, Reporter};
+use crate::disk::{Eyes, FileName, RelativePath, Reporter};
 use crate::families::Registered;
-use crate::families::edit::{Edit, FileEdit, Old, Unwritable};
-use crate::families::need::Unseen;
+use crate::families::edit::{Edit, FileEdit, New, Old, Unwritable};
+use crate::families::need::{Links, Place, Unseen};
 use crate::tools::{Answer, Halves, Session};
 
 /// How often a tool runs again because somebody else keeps changing its files.
 const ATTEMPTS: usize = 5;
-
-/// A file, wherever its tree is mounted: device and inode of a directory, and the way from there.
-pub type FileName = (u64, u64, RelativePath);
 
 /// A writing call.
 #[derive(Debug)]
@@ -48,17 +45,18 @@ impl Engine {
         if let Some(answer) = self.answers.lock().find(&names) {
             return answer;
         }
-        let eyes = Eyes { roots: &self.roots, projects: &self.projects, session, reporter };
+        let eyes = self.eyes(session, reporter);
         let now = || Now::read(&session.zone.0);
         let (answer, edit) = writing.halves.run(writing.arguments, &eyes, &now())?;
         if edit.is_empty() {
-            self.answers.lock().remember(&names, &answer);
+            self.answers.lock().remember(&names, &answers::record(&answer));
             return Ok(answer);
         }
         let mut locked = file_names(&edit, &eyes, writing.family)?;
         let first = edit.files.first().map(|file| file.path.clone());
-        // What was computed before the locks holds if nobody had to be waited for; the scribe looks once more.
-        let mut computed = Some((answer, edit));
+        // What was computed before the locks holds if nobody had to be waited for: the scribe looks at its files
+        // once more, but not at what else is in their directories.
+        let mut computed = Some((answer, edit)).filter(|(_, edit)| edit.alone_in.is_empty());
         for _ in 0..ATTEMPTS {
             let held = self.files_in_progress.take(locked.iter().cloned());
             if reporter.is_cancelled() {
@@ -72,8 +70,9 @@ impl Engine {
                 Some(computed) => computed,
                 None => writing.halves.run(writing.arguments, &eyes, &now())?,
             };
+            let recorded = answers::record(&answer);
             if edit.is_empty() {
-                self.answers.lock().remember(&names, &answer);
+                self.answers.lock().remember(&names, &recorded);
                 return Ok(answer);
             }
             let needed = file_names(&edit, &eyes, writing.family)?;
@@ -81,9 +80,11 @@ impl Engine {
                 locked = needed;
                 continue;
             }
-            match self.write(writing, &edit, &answer, &eyes) {
+            let (call, key) = (writing.call.clone(), writing.key.clone());
+            let remembered = Remembered { call, key, answer: recorded };
+            match self.put_down(&edit, Some(&remembered), &eyes) {
                 Ok(()) => {
-                    self.answers.lock().remember(&names, &answer);
+                    self.answers.lock().remember(&names, &remembered.answer);
                     return Ok(answer);
                 }
                 Err((_, Unwritten::Moved)) => {}
@@ -97,57 +98,92 @@ impl Engine {
         })
     }
 
-    fn write(
+    /// Has an edit written whose files are locked. What is not remembered is not in the journal.
+    pub(super) fn put_down(
         &self,
-        writing: &Writing<'_>,
         edit: &Edit,
-        answer: &Answer,
+        remembered: Option<&Remembered>,
         eyes: &Eyes<'_>,
     ) -> Result<(), (RelativePath, Unwritten)> {
         let mut files = Vec::with_capacity(edit.files.len());
         for file in &edit.files {
             let about = |unseen: Unseen| (file.path.clone(), Unwritten::Unseen(unseen));
-            let (target, tree) = target(file, eyes).map_err(about)?;
-            files.push(Wanted { target, tree, old: file.old, new: file.new.clone() });
+            let (target, tree) = target(&file.place, &file.path, file.links, file.old, eyes).map_err(about)?;
+            let new = match &file.new {
+                New::Content(bytes, _) => Some(bytes.as_slice()),
+                New::Nothing => None,
+            };
+            files.push(Wanted { target, tree, old: file.old, new });
         }
-        let remembered =
-            Remembered { call: writing.call.clone(), key: writing.key.clone(), answer: answers::record(answer) };
+        let mut directories = Vec::with_capacity(edit.directories.len());
+        for (place, path) in &edit.directories {
+            let about = |unseen: Unseen| (path.clone(), Unwritten::Unseen(unseen));
+            directories.push(target(place, path, Links::Inside, Old::Absent, eyes).map_err(about)?.0);
+        }
         let first = || edit.files[0].path.clone();
-        self.scribe.write(&files, &remembered, eyes.session.umask).map_err(|why| (first(), why))
+        let written = self.scribe.write(&files, &directories, remembered, eyes.session.umask);
+        let states = written.map_err(|why| (first(), why))?;
+        for ((file, wanted), state) in edit.files.iter().zip(&files).zip(states) {
+            if let (New::Content(_, Some(made)), Some((identity, digest)), Ok((device, inode))) =
+                (&file.new, state, wanted.target.root.number())
+            {
+                let name = (device, inode, wanted.target.path.clone());
+                self.models.learn(&name, identity, digest, made.clone());
+            }
+        }
+        self.ingest(&files);
+        Ok(())
     }
 }
 
 /// Where a file is to be written, and the path of its tree. A tree that is missing is made with a new
 /// file in it: then the nearest directory that exists stands for the root.
-fn target(file: &FileEdit, eyes: &Eyes<'_>) -> Result<(Target, std::path::PathBuf), Unseen> {
-    let tree = file.place.tree(eyes)?;
+fn target(
+    place: &Place,
+    path: &RelativePath,
+    links: Links,
+    old: Old,
+    eyes: &Eyes<'_>,
+) -> Result<(Target, std::path::PathBuf), Unseen> {
+    let tree = place.tree(eyes)?;
     let found = eyes.roots.open(&tree);
     let (root, path, tree) = match found {
-        Ok(root) if file.old == Old::Absent => (root, file.path.clone(), tree),
         Ok(root) => {
-            let path = root.spelt(&file.path, file.links);
+            let path = if old == Old::Absent { path.clone() } else { root.spelt(path, links) };
+            let path = root.real(&path, links)?;
             (root, path, tree)
         }
-        Err(Unseen::NoTree) if file.old == Old::Absent => {
+        Err(Unseen::NoTree) if old == Old::Absent => {
             let missing = |above: &&std::path::Path| !above.is_dir();
             let above = tree.ancestors().find(|above| !missing(above)).ok_or(Unseen::NoTree)?.to_owned();
             let way = tree.strip_prefix(&above).map_err(|_| Unseen::NoTree)?;
             let way = way.to_str().and_then(RelativePath::of_names).ok_or(Unseen::NoTree)?;
-            (eyes.roots.open(&above)?, way.below(&file.path), above)
+            (eyes.roots.open(&above)?, way.below(path), above)
         }
         Err(unseen) => return Err(unseen),
     };
-    Ok((Target { root, path, links: file.links }, tree))
+    Ok((Target { root, path, links }, tree))
 }
 
-fn file_names(edit: &Edit, eyes: &Eyes<'_>, family: &Registered) -> Result<Vec<FileName>, Failure> {
-    let name = |file: &FileEdit| {
-        let (target, _) = target(file, eyes)?;
+/// What must be locked for an edit. A new file in a directory that is locked needs no lock of its own: its name
+/// depends on what was counted there, and would be another one each time somebody had to be waited for.
+pub(super) fn file_names(edit: &Edit, eyes: &Eyes<'_>, family: &Registered) -> Result<Vec<FileName>, Failure> {
+    let is_counted = |file: &&FileEdit| {
+        let above = file.path.ancestors().last().flatten();
+        let is_alone = |(place, path): &(Place, RelativePath)| *place == file.place && Some(path) == above.as_ref();
+        file.old == Old::Absent && edit.alone_in.iter().any(is_alone)
+    };
+    let files = edit.files.iter().filter(|file| !is_counted(file));
+    let files = files.map(|file| (&file.place, &file.path, file.links, file.old));
+    let directories = edit.alone_in.iter().map(|(place, path)| (place, path, Links::Inside, Old::Absent));
+    let name = |place, path, links, old| {
+        let (target, _) = target(place, path, links, old, eyes)?;
         let (device, inode) = target.root.number()?;
         Ok((device, inode, target.path))
     };
-    let fail = |file: &FileEdit, unseen| (family.unwritten)(&file.path, &Unwritable::Unseen(unseen));
-    edit.files.iter().map(|file| name(file).map_err(|unseen| fail(file, unseen))).collect()
+    let fail = |path, unseen| (family.unwritten)(path, &Unwritable::Unseen(unseen));
+    let all = files.chain(directories);
+    all.map(|(place, path, links, old)| name(place, path, links, old).map_err(|unseen| fail(path, unseen))).collect()
 }
 
 fn unwritable(why: Unwritten) -> Unwritable {

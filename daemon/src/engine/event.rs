@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crossbeam_channel::Sender;
+use trellis_protocol::control::Progress;
 
 use crate::watch::Change;
 
@@ -17,6 +18,8 @@ pub enum Event {
     Warned(String),
     /// Files in a watched tree are not what they were.
     Changed(Vec<Change>),
+    /// How far the index is with a tree; none when it is done.
+    CatchingUp(Option<Progress>),
     /// Somebody waits until everything before this is part of the snapshot.
     Asked(Sender<()>),
     /// The time without clients is over.

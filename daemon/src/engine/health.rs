@@ -27,7 +27,6 @@ impl Engine {
             })
             .collect();
         sessions.sort_by_key(|session| session.pid);
-        let on_demand = self.life.started_by == StartedBy::Demand;
         Status {
             build: env!("CARGO_PKG_VERSION").to_owned(),
             protocol: version::CURRENT,
@@ -40,7 +39,7 @@ impl Engine {
                 StartedBy::Hand => "by hand",
             }
             .to_owned(),
-            idle_seconds: on_demand.then_some(self.settings.idle_seconds.value),
+            idle_seconds: self.life.idles().then_some(self.settings.idle_seconds.value),
             families: self.registry.families().iter().map(family).collect(),
             sessions,
             roots: self.watch.health(),
@@ -55,6 +54,7 @@ impl Engine {
             },
             warnings: snapshot.warnings.clone(),
             settings: self.settings.report(),
+            gateway: self.life.gateway.describe(),
         }
     }
 }

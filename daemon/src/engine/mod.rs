@@ -13,6 +13,12 @@ pub mod turn;
 /// Edit → disk → acknowledged.
 pub mod commit;
 
+/// What is made from other files, a moment later.
+pub mod afterwards;
+
+/// Changes and writes → the index.
+pub mod ingest;
+
 /// Locks by name.
 pub mod locks;
 
@@ -43,6 +49,7 @@ use trellis_protocol::endpoint::Places;
 pub use answers::Answers;
 pub use attend::Attended;
 pub use event::Event;
+use ingest::Ears;
 pub use locks::Locks;
 pub use turn::{Snapshot, State, Verdict};
 
@@ -50,9 +57,11 @@ use crate::clock::Now;
 use crate::config::Settings;
 use crate::disk::known::Memory;
 use crate::disk::scribe::Scribe;
-use crate::disk::{Roots, project};
-use crate::tools::{Notice, Registry};
-use crate::watch::{Change, Observer, Watch};
+use crate::disk::{Eyes, FileName, Models, Reporter, Roots, project};
+use crate::http::listen::Standing;
+use crate::index::Index;
+use crate::tools::{Notice, Registry, Session};
+use crate::watch::Watch;
 
 /// Notices that a slow session may fall behind by before it is told that anything may have changed.
 const NOTICES_KEPT: usize = 256;
@@ -66,8 +75,12 @@ pub struct Engine {
     pub roots: Roots,
     /// Projects that sessions or the configuration made known.
     pub projects: project::Known,
+    /// What is known of files already.
+    pub models: Models,
     /// What watches the trees that sessions work with.
-    pub watch: Watch,
+    pub watch: Arc<Watch>,
+    /// What can be found by its words.
+    pub index: Arc<Index>,
     /// The only hand that writes.
     pub scribe: Scribe,
     /// What was answered to writes.
@@ -75,7 +88,9 @@ pub struct Engine {
     /// Writing calls that are being carried out.
     pub calls_in_progress: Locks<answers::Name>,
     /// Files that are being written.
-    pub files_in_progress: Locks<commit::FileName>,
+    pub files_in_progress: Locks<FileName>,
+    /// What will be made from other files in a moment.
+    pub afterwards: DashSet<afterwards::Shared>,
     /// Sessions that are connected now.
     pub sessions: DashMap<SessionKey, Arc<Connected>>,
     /// Surfaces whose list of tools has been kept for proxies without a daemon.
@@ -118,6 +133,15 @@ pub struct Life {
     pub places: Places,
     /// Who started it.
     pub started_by: StartedBy,
+    /// Whether the HTTP gateway runs.
+    pub gateway: Standing,
+}
+
+impl Life {
+    /// Whether the daemon leaves when nobody has needed it for a while: whoever calls over HTTP starts none.
+    pub fn idles(&self) -> bool {
+        self.started_by == StartedBy::Demand && !matches!(self.gateway, Standing::On(_))
+    }
 }
 
 /// Who started the daemon; decides whether it leaves when idle.
@@ -129,24 +153,6 @@ pub enum StartedBy {
     Service,
     /// A person, in a terminal.
     Hand,
-}
-
-/// Hears of what the watching thread sees, and passes it on.
-#[derive(Debug)]
-struct Ears {
-    events: Sender<Event>,
-    told: broadcast::Sender<Arc<Told>>,
-}
-
-impl Observer for Ears {
-    fn changed(&self, changes: Vec<Change>) {
-        let _ = self.events.send(Event::Changed(changes));
-    }
-
-    fn warned(&self, warning: String) {
-        let _ = self.told.send(Arc::new(Told::Warned(warning.clone())));
-        let _ = self.events.send(Event::Warned(warning));
-    }
 }
 
 /// A session that is connected now.
@@ -188,12 +194,19 @@ impl Engine {
         mut warnings: Vec<String>,
     ) -> Arc<Self> {
         let (events, inbox) = crossbeam_channel::unbounded();
-        let idle = (life.started_by == StartedBy::Demand).then_some(settings.idle_seconds.value);
+        let idle = life.idles().then_some(settings.idle_seconds.value);
         let state = State::new(idle.map(Duration::from_secs), Instant::now());
         let told = broadcast::Sender::new(NOTICES_KEPT);
-        let ears = Ears { events: events.clone(), told: told.clone() };
+        let ears = Ears { events: events.clone(), told: told.clone(), index: Arc::default() };
         let grace = Duration::from_secs(settings.grace_seconds.value);
-        let watch = Watch::start(Arc::new(ears), grace).expect("a thread can be started at start-up");
+        let watch = Watch::start(Arc::new(ears.clone()), grace).expect("a thread can be started at start-up");
+        let watch = Arc::new(watch);
+        let (home, index) = (life.places.cache.join("index"), Arc::clone(&ears.index));
+        let index = index.get_or_init(|| {
+            let hear = move |told| ears.hear(told);
+            Arc::new(Index::new(home, registry.families(), Arc::clone(&watch), grace, hear))
+        });
+        let index = Arc::clone(index);
         let (memory, warning) = Memory::open(life.places.state.join("roots.json"), Now::read(&TimeZone::UTC).at);
         warnings.extend(warning);
         let projects = project::Known::outside(std::env::home_dir()).remembering(memory);
@@ -204,11 +217,14 @@ impl Engine {
             registry,
             roots: Roots::default(),
             projects,
+            models: Models::default(),
             watch,
+            index,
             scribe,
             answers: Mutex::new(answers),
             calls_in_progress: Locks::default(),
             files_in_progress: Locks::default(),
+            afterwards: DashSet::new(),
             sessions: DashMap::new(),
             remembered: DashSet::new(),
             counters: Counters::default(),
@@ -231,6 +247,18 @@ impl Engine {
     /// Hands an event to the owner. After the end nobody listens, and nothing is lost by that.
     pub fn post(&self, event: Event) {
         let _ = self.events.send(event);
+    }
+
+    /// What looking takes, on behalf of a session.
+    pub fn eyes<'a>(&'a self, session: &'a Session, reporter: &'a Reporter) -> Eyes<'a> {
+        Eyes {
+            roots: &self.roots,
+            projects: &self.projects,
+            models: &self.models,
+            index: Some(&self.index),
+            session,
+            reporter,
+        }
     }
 
     /// The newest snapshot.
@@ -265,7 +293,10 @@ impl Engine {
         if !self.watch.barrier(patience) {
             return false;
         }
-        // What was seen stands in our own queue already, before this.
+        // What was seen stands in the index's queue and in our own already, before this.
+        if !self.index.wait_until_seen(patience.saturating_sub(began.elapsed())) {
+            return false;
+        }
         self.post(Event::Asked(done));
         wait.recv_timeout(patience.saturating_sub(began.elapsed())).is_ok()
     }

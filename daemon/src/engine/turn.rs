@@ -18,6 +18,7 @@ pub struct State {
     alone_since: Option<Instant>,
     warnings: VecDeque<String>,
     changes: u64,
+    catching_up: Option<Progress>,
 }
 
 /// What everybody may see.
@@ -43,7 +44,7 @@ pub enum Verdict {
 impl State {
     /// The state of a daemon that has just begun; `idle` is how long it stays without clients.
     pub fn new(idle: Option<Duration>, now: Instant) -> Self {
-        Self { clients: 0, idle, alone_since: Some(now), warnings: VecDeque::new(), changes: 0 }
+        Self { clients: 0, idle, alone_since: Some(now), warnings: VecDeque::new(), changes: 0, catching_up: None }
     }
 
     /// When to wake up without any event.
@@ -72,6 +73,7 @@ impl State {
                 self.warnings.push_back(warning);
             }
             Event::Changed(changes) => self.changes += changes.len() as u64,
+            Event::CatchingUp(progress) => self.catching_up = progress,
             // Whoever asked is answered once the snapshot is published.
             Event::Asked(_) => {}
             Event::Idle => {
@@ -86,7 +88,11 @@ impl State {
 
     /// What everybody may see of it.
     pub fn snapshot(&self) -> Snapshot {
-        Snapshot { warnings: self.warnings.iter().cloned().collect(), catching_up: None, changes: self.changes }
+        Snapshot {
+            warnings: self.warnings.iter().cloned().collect(),
+            catching_up: self.catching_up,
+            changes: self.changes,
+        }
     }
 }
 

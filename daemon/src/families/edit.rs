@@ -1,18 +1,24 @@
 //! What an op wants done to files, as data. Only `engine::commit` carries it out.
 
+use std::any::Any;
 use std::io;
+use std::sync::Arc;
 
 use serde_json::json;
 use trellis_protocol::{Failure, Kind};
 
 use crate::disk::{Digest, RelativePath};
-use crate::families::need::{FileSeen, Links, Place, Unseen};
+use crate::families::need::{FileSeen, Links, Model, Place, Unseen};
 
-/// Changes to one or more files: all of them happen, or none.
+/// Changes to one or more files: all of them happen, in this order, or none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edit {
     /// The files.
     pub files: Vec<FileEdit>,
+    /// Directories that shall be there, too, whether or not anything is in them.
+    pub directories: Vec<(Place, RelativePath)>,
+    /// Directories in which nobody else of ours may write meanwhile, because the op has counted what is in them.
+    pub alone_in: Vec<(Place, RelativePath)>,
 }
 
 /// A change to one file.
@@ -27,7 +33,7 @@ pub struct FileEdit {
     /// What the op saw there; anything else, and the op runs again.
     pub old: Old,
     /// What shall be there.
-    pub new: Vec<u8>,
+    pub new: New,
 }
 
 /// What an op saw where it wants to write.
@@ -39,6 +45,40 @@ pub enum Old {
     Content(Digest),
 }
 
+/// What shall be in a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum New {
+    /// These bytes, and the model of them if the op has made it.
+    Content(Vec<u8>, Option<Made>),
+    /// Nothing: the file goes. What it held stays in the journal.
+    Nothing,
+}
+
+/// A model that an op has made of the bytes it wants written, so that nobody has to read them again.
+#[derive(Debug, Clone)]
+pub struct Made {
+    /// Of the type that [`crate::families::need::ModelAt`] asks for.
+    pub model: Arc<dyn Any + Send + Sync>,
+    /// About how many bytes of memory it takes.
+    pub weight: usize,
+}
+
+impl Made {
+    /// Of this model.
+    pub fn of<M: Model>(model: Arc<M>) -> Self {
+        Self { weight: model.weight(), model }
+    }
+}
+
+/// A model says nothing that its bytes do not say.
+impl PartialEq for Made {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Made {}
+
 impl Edit {
     /// Nothing is to be done.
     pub fn nothing() -> Self {
@@ -48,14 +88,57 @@ impl Edit {
     /// A new file; one that is there by then is a conflict.
     #[must_use]
     pub fn create(mut self, place: Place, path: RelativePath, links: Links, new: Vec<u8>) -> Self {
-        self.files.push(FileEdit { place, path, links, old: Old::Absent, new });
+        self.files.push(FileEdit { place, path, links, old: Old::Absent, new: New::Content(new, None) });
         self
     }
 
     /// Other bytes in place of those that were seen.
     #[must_use]
-    pub fn replace(mut self, place: Place, path: RelativePath, links: Links, seen: &FileSeen, new: Vec<u8>) -> Self {
-        self.files.push(FileEdit { place, path, links, old: Old::Content(Digest::of(&seen.bytes)), new });
+    pub fn replace(self, place: Place, path: RelativePath, links: Links, seen: &FileSeen, new: Vec<u8>) -> Self {
+        self.replace_digest(place, path, links, Digest::of(&seen.bytes), new)
+    }
+
+    /// The same, where the digest of what was seen is known.
+    #[must_use]
+    pub fn replace_digest(
+        mut self,
+        place: Place,
+        path: RelativePath,
+        links: Links,
+        seen: Digest,
+        new: Vec<u8>,
+    ) -> Self {
+        self.files.push(FileEdit { place, path, links, old: Old::Content(seen), new: New::Content(new, None) });
+        self
+    }
+
+    /// The file goes, if it holds what was seen.
+    #[must_use]
+    pub fn remove(mut self, place: Place, path: RelativePath, links: Links, seen: Digest) -> Self {
+        self.files.push(FileEdit { place, path, links, old: Old::Content(seen), new: New::Nothing });
+        self
+    }
+
+    /// With the model of the bytes that were named last.
+    #[must_use]
+    pub fn with_model<M: Model>(mut self, model: Arc<M>) -> Self {
+        if let Some(FileEdit { new: New::Content(_, made), .. }) = self.files.last_mut() {
+            *made = Some(Made::of(model));
+        }
+        self
+    }
+
+    /// With a directory that shall be there.
+    #[must_use]
+    pub fn directory(mut self, place: Place, path: RelativePath) -> Self {
+        self.directories.push((place, path));
+        self
+    }
+
+    /// While nobody else of ours writes in this directory: the op has counted what is in it.
+    #[must_use]
+    pub fn alone_in(mut self, place: Place, path: RelativePath) -> Self {
+        self.alone_in.push((place, path));
         self
     }
 

@@ -9,19 +9,38 @@ pub mod need;
 /// What a tool wants done to files.
 pub mod edit;
 
+/// What search may know about files.
+pub mod facts;
+
+pub mod vibe;
+
+pub mod todo;
+
+pub mod vine;
+
 pub mod vault;
 
+pub mod board;
+
+use serde_json::{Map, Value};
 use trellis_protocol::Failure;
 
-use edit::Unwritable;
+use edit::{Edit, Unwritable};
+use facts::Documents;
 use need::Place;
 
 use crate::disk::RelativePath;
-use crate::tools::{Prompt, Resource, Session, Tool};
+use crate::tools::{Halves, Prompt, Resource, Session, Tool};
 
 /// All families, in the order in which their tools are listed.
 pub fn all() -> Vec<Registered> {
-    vec![Registered::of::<vault::Vault>()]
+    vec![
+        Registered::of::<vibe::Vibe>(),
+        Registered::of::<todo::Todo>(),
+        Registered::of::<vine::Vine>(),
+        Registered::of::<vault::Vault>(),
+        Registered::of::<board::Board>(),
+    ]
 }
 
 /// What every family says about itself.
@@ -34,6 +53,8 @@ pub trait Family {
     const IN_UNION: InUnion;
     /// One sentence for the instructions that a host reads first.
     const ABOUT: &'static str;
+    /// Whether a URI of its scheme that names nothing is a wrong parameter in both eras.
+    const STRICT_URIS: bool = false;
 
     /// The tools, in the order in which they are listed.
     fn tools() -> Vec<Tool>;
@@ -47,9 +68,25 @@ pub trait Family {
         why.failure(path)
     }
 
+    /// Whether a call depends on the host's roots, although its directory says what is worked on.
+    fn needs_roots(_: &Map<String, Value>) -> bool {
+        false
+    }
+
     /// The trees that a session works with, to be watched while it lasts.
     fn trees(_: &Session) -> Vec<Place> {
         Vec::new()
+    }
+
+    /// The files of its trees that can be found by their words, if any.
+    fn documents() -> Option<Documents> {
+        None
+    }
+
+    /// What is written a moment after one of its writes was answered: files that are made from others and that
+    /// nobody waits for. It gets the arguments of the call.
+    fn afterwards() -> Option<Halves<Map<String, Value>, Edit>> {
+        None
     }
 
     /// The resources, if it has any.
@@ -74,7 +111,7 @@ pub enum Envelope {
     ErrorAndTop,
     /// `{"success": false, "error": {…}}`
     Success,
-    /// `{"error": {code, name, message, data, hint}}` with a number for a code.
+    /// `{"success": false, "error": {code, name, message, data, hint}}` with a number for a code.
     Numbered,
 }
 
@@ -108,8 +145,16 @@ pub struct Registered {
     pub read_only: fn() -> Failure,
     /// What a writing tool answers when its edit could not be carried out.
     pub unwritten: fn(&RelativePath, &Unwritable) -> Failure,
+    /// Whether a call depends on the host's roots.
+    pub needs_roots: fn(&Map<String, Value>) -> bool,
+    /// Whether a URI of its scheme that names nothing is a wrong parameter in both eras.
+    pub strict_uris: bool,
     /// The trees that a session works with.
     pub trees: fn(&Session) -> Vec<Place>,
+    /// The files of its trees that can be found by their words.
+    pub documents: Option<Documents>,
+    /// What is written a moment after one of its writes was answered.
+    pub afterwards: Option<Halves<Map<String, Value>, Edit>>,
 }
 
 impl Registered {
@@ -125,7 +170,11 @@ impl Registered {
             prompts: F::prompts(),
             read_only: F::read_only,
             unwritten: F::unwritten,
+            needs_roots: F::needs_roots,
+            strict_uris: F::STRICT_URIS,
             trees: F::trees,
+            documents: F::documents(),
+            afterwards: F::afterwards(),
         }
     }
 }

@@ -3,9 +3,14 @@
 //! The first half of a tool returns values of these types; `disk` carries them out on a thread that
 //! may wait, and the second half gets what was seen. Nothing here touches a file.
 
+use std::any::Any;
+use std::fmt;
+use std::marker::PhantomData;
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use crate::disk::{Eyes, Identity, RelativePath};
+use crate::clock::Now;
+use crate::disk::{Digest, Eyes, Identity, RelativePath};
 
 /// Something that can be looked at, and what looking at it gives.
 pub trait Look: Sized {
@@ -49,6 +54,8 @@ pub enum WhichProject {
 pub enum Links {
     /// Any symbolic link is refused, wherever it leads.
     Never,
+    /// Links that lead to something in the same tree are followed; one that leaves it is [`Unseen::Outside`].
+    Inside,
 }
 
 /// The whole content of one file.
@@ -71,6 +78,129 @@ pub struct FileSeen {
     pub bytes: Vec<u8>,
     /// Which file, in which state; another state later means other bytes.
     pub identity: Identity,
+}
+
+/// What a family makes of a file's bytes. Reading never fails: broken text gives a model that says so.
+pub trait Model: Any + Send + Sync {
+    /// Makes it of all bytes of a file.
+    fn read(bytes: &[u8]) -> Self;
+
+    /// About how many bytes of memory it takes.
+    fn weight(&self) -> usize;
+}
+
+/// The model of one file. It is made once and kept for as long as the file is what it was.
+#[derive(Debug, Clone)]
+pub struct ModelAt<M> {
+    /// The file.
+    pub file: FileAt,
+    model: PhantomData<fn() -> M>,
+}
+
+impl<M: Model> ModelAt<M> {
+    /// The model of this file.
+    pub fn of(file: FileAt) -> Self {
+        Self { file, model: PhantomData }
+    }
+}
+
+/// A file's model as it was seen.
+#[derive(Debug)]
+pub struct ModelSeen<M> {
+    /// The model.
+    pub model: Arc<M>,
+    /// Of which bytes.
+    pub digest: Digest,
+    /// Of which file, in which state.
+    pub identity: Identity,
+}
+
+impl<M> Clone for ModelSeen<M> {
+    fn clone(&self) -> Self {
+        Self { model: Arc::clone(&self.model), digest: self.digest, identity: self.identity }
+    }
+}
+
+/// The models of all files below a directory whose path from there is wanted, sorted by path. Directories
+/// and files whose name begins with a dot are left out, and so are links.
+#[derive(Debug, Clone)]
+pub struct ModelsBelow<M> {
+    /// The tree.
+    pub place: Place,
+    /// The directory in it; `None` is the tree itself.
+    pub path: Option<RelativePath>,
+    /// What may stand on the way to the directory.
+    pub links: Links,
+    /// How many levels are looked at; 1 is the directory alone.
+    pub depth: usize,
+    /// Whether a file is wanted, by its path from the directory.
+    pub wanted: fn(&str) -> bool,
+    /// Larger files are not read.
+    pub size_limit: u64,
+    model: PhantomData<fn() -> M>,
+}
+
+impl<M: Model> ModelsBelow<M> {
+    /// Those of one directory.
+    pub fn new(place: Place, path: Option<RelativePath>, wanted: fn(&str) -> bool, size_limit: u64) -> Self {
+        Self { place, path, links: Links::Inside, depth: 1, wanted, size_limit, model: PhantomData }
+    }
+
+    /// And of directories in it, down to this level.
+    #[must_use]
+    pub fn down_to(self, depth: usize) -> Self {
+        Self { depth, ..self }
+    }
+}
+
+/// A model of something below a directory: the path from the tree, and what was seen there.
+#[derive(Debug)]
+pub struct Below<M> {
+    /// From the tree on.
+    pub path: RelativePath,
+    /// The model, or why there is none.
+    pub seen: Result<ModelSeen<M>, Unseen>,
+}
+
+/// The first of several absolute paths at which something is; links are followed wherever they lead.
+#[derive(Debug, Clone)]
+pub struct FirstAt(pub Vec<PathBuf>);
+
+/// What was found at the first of several paths.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Which of the paths.
+    pub which: usize,
+    /// The directory that really holds it, and its name there; or why that cannot be told.
+    pub file: Result<(Place, RelativePath), Unseen>,
+}
+
+/// Whether anything has this absolute path, be it a link that leads nowhere.
+#[derive(Debug, Clone)]
+pub struct IsTaken(pub PathBuf);
+
+/// Whether a tree is itself a symbolic link; one that is not there is none.
+#[derive(Debug, Clone)]
+pub struct IsLink(pub Place);
+
+/// Looks, and then at something that depends on what was seen.
+pub struct Then<A, F>(pub A, pub F);
+
+impl<A: fmt::Debug, F> fmt::Debug for Then<A, F> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Then").field(&self.0).finish_non_exhaustive()
+    }
+}
+
+impl<A: Look, B: Look, F: FnOnce(&A::Seen) -> B> Look for Then<A, F> {
+    type Seen = (A::Seen, B::Seen);
+    const ON_DISK: bool = A::ON_DISK || B::ON_DISK;
+
+    fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
+        let first = self.0.look(eyes);
+        let second = (self.1)(&first).look(eyes);
+        (first, second)
+    }
 }
 
 /// One level of a directory.
@@ -165,6 +295,15 @@ impl<A: Look, B: Look> Look for (A, B) {
     }
 }
 
+impl<A: Look, B: Look, C: Look> Look for (A, B, C) {
+    type Seen = (A::Seen, B::Seen, C::Seen);
+    const ON_DISK: bool = A::ON_DISK || B::ON_DISK || C::ON_DISK;
+
+    fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
+        (self.0.look(eyes), self.1.look(eyes), self.2.look(eyes))
+    }
+}
+
 impl<L: Look> Look for Option<L> {
     type Seen = Option<L::Seen>;
     const ON_DISK: bool = L::ON_DISK;
@@ -180,5 +319,18 @@ impl<L: Look> Look for Vec<L> {
 
     fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
         self.into_iter().map(|look| look.look(eyes)).collect()
+    }
+}
+
+/// What the clock says while looking: where today's file is depends on it.
+#[derive(Debug, Clone, Copy)]
+pub struct Moment;
+
+impl Look for Moment {
+    type Seen = Now;
+    const ON_DISK: bool = false;
+
+    fn look(self, eyes: &Eyes<'_>) -> Now {
+        Now::read(&eyes.session.zone.0)
     }
 }

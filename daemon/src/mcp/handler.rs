@@ -102,6 +102,14 @@ impl Handler {
         }
     }
 
+    /// What is not offered is not there.
+    fn has_prompts(&self, method: &'static str) -> Result<(), ErrorData> {
+        match self.call.catalogue.prompts().next() {
+            Some(_) => Ok(()),
+            None => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)),
+        }
+    }
+
     fn is_legacy(context: &RequestContext<RoleServer>) -> bool {
         context.protocol_version().is_none_or(|version| version.has_initialize())
     }
@@ -188,6 +196,9 @@ impl ServerHandler for Handler {
         self.meet(&context);
         self.attended.looked().await;
         self.roots.ask_if_needed(&self.call.session, &context).await;
+        if self.call.needs_roots(&request.name, request.arguments.as_ref()) {
+            self.roots.ask(&self.call.session, &context.peer).await;
+        }
         let (steps, mut reported) = mpsc::unbounded_channel();
         let token = context.meta.get_progress_token();
         let reporter = Reporter::new(token.is_some().then_some(steps), context.ct.clone());
@@ -253,6 +264,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
+        self.has_prompts("prompts/list")?;
         offers::prompts(&self.call.catalogue, request.and_then(|request| request.cursor).as_deref())
     }
 
@@ -261,6 +273,7 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
+        self.has_prompts("prompts/get")?;
         self.roots.ask_if_needed(&self.call.session, &context).await;
         offers::prompt(&self.call, request).await.map(Into::into)
     }
@@ -310,7 +323,10 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.roots.ask(&self.call.session, &context.peer).await;
+        // Over HTTP nobody may be listening yet; the first call that needs the roots asks on its own stream.
+        if context.extensions.get::<axum::http::request::Parts>().is_none() {
+            self.roots.ask(&self.call.session, &context.peer).await;
+        }
     }
 
     async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {

@@ -30,4 +30,7 @@ pub mod notices;
 /// The host's roots.
 pub mod roots;
 
+/// The same over HTTP.
+pub mod http;
+
 pub use transport::serve;

@@ -24,7 +24,7 @@ const ON_A_PAGE: usize = 200;
 /// The resources that exist now.
 pub async fn resources(call: &Call, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     let mut entries = Vec::new();
-    for (_, resource) in call.catalogue.resources() {
+    for (_, resource) in call.catalogue.resources().filter(|(_, resource)| !resource.unlisted) {
         let entry = |uri: &str, name: &str| {
             Resource::new(uri, name)
                 .with_title(resource.title)
@@ -63,7 +63,8 @@ pub fn templates(catalogue: &Catalogue, cursor: Option<&str>) -> Result<ListReso
             .with_description(resource.description)
             .with_mime_type(resource.mime)
     };
-    let templates = catalogue.resources().filter(|(_, resource)| is_template(resource.uri)).map(template).collect();
+    let is_listed = |resource: &crate::tools::Resource| is_template(resource.uri) && !resource.unlisted;
+    let templates = catalogue.resources().filter(|(_, resource)| is_listed(resource)).map(template).collect();
     let (templates, next_cursor) = page(templates, cursor, ON_A_PAGE)?;
     let mut result =
         ListResourceTemplatesResult::with_all_items(templates).with_ttl_ms(0).with_cache_scope(CacheScope::Private);
@@ -80,14 +81,25 @@ fn found<'a>(catalogue: &'a Catalogue, uri: &str) -> Option<(&'a crate::tools::R
 pub fn known(catalogue: &Catalogue, uri: &str) -> Result<(), ErrorData> {
     match found(catalogue, uri) {
         Some(_) => Ok(()),
-        None => Err(error(&no_such_resource(uri))),
+        None => Err(missing(catalogue, uri)),
+    }
+}
+
+/// Nothing has this URI. A family may have its own mind about what kind of mistake that is.
+fn missing(catalogue: &Catalogue, uri: &str) -> ErrorData {
+    let scheme = |uri: &str| uri.split_once(':').map(|(scheme, _)| scheme.to_owned());
+    let failure = no_such_resource(uri);
+    let mut resources = catalogue.resources();
+    match resources.find(|(_, resource)| scheme(resource.uri) == scheme(uri)) {
+        Some((family, _)) if family.strict_uris => error_of_arguments(&failure),
+        _ => error(&failure),
     }
 }
 
 /// The content of a resource.
 pub async fn read(call: &Call, uri: &str) -> Result<ReadResourceResult, ErrorData> {
     let Some((resource, variables)) = found(&call.catalogue, uri) else {
-        return Err(error(&no_such_resource(uri)));
+        return Err(missing(&call.catalogue, uri));
     };
     let contents = call.carry_out(&resource.read, variables, Reporter::default()).await;
     let contents = contents.map_err(|failure| error(&failure))?;
@@ -178,8 +190,9 @@ fn error(failure: &Failure) -> ErrorData {
         Kind::Internal | Kind::Unavailable => ErrorCode::INTERNAL_ERROR,
         _ => ErrorCode::INVALID_PARAMS,
     };
-    let data = json!({ "code": failure.code, "details": failure.details });
-    ErrorData::new(code, present::sentence(failure), Some(data))
+    let message = present::sentence(failure);
+    let data = json!({ "code": failure.code, "message": message, "details": failure.details });
+    ErrorData::new(code, message, Some(data))
 }
 
 /// The same where no resource was asked for: what an argument names is missing, not what the request names.

@@ -14,7 +14,7 @@ use crate::engine::Attended;
 use crate::tools::Session;
 
 /// How long a host may take to tell its roots.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Whether the roots have been asked for.
 #[derive(Debug)]

@@ -32,7 +32,7 @@ use crate::tools::Call;
 /// Notifications and responses that rmcp has not taken yet; more make the sender wait.
 const MOST_ASIDE: usize = 64;
 /// Longer messages are read and written beside the others.
-const LONG_MESSAGE: usize = 64 << 10;
+const LONG_MESSAGE: usize = 256 << 10;
 /// How long a leaving daemon waits for answers that are being worked on.
 const DRAIN: Duration = Duration::from_secs(4);
 /// And for a client to take its last word.

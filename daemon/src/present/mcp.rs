@@ -3,7 +3,7 @@
 
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::{Map, Value, json};
-use trellis_protocol::Failure;
+use trellis_protocol::{Failure, Kind};
 
 use super::{error_body, error_object, sentence};
 use crate::families::Envelope;
@@ -13,9 +13,24 @@ use crate::tools::{Answer, Body};
 pub fn answered(answer: Answer) -> CallToolResult {
     let result = match answer.body {
         Body::Object(object) => CallToolResult::structured(Value::Object(object)),
-        Body::Text(text) => CallToolResult::success(vec![ContentBlock::text(text)]),
+        Body::Text(text) => told(text),
+        Body::Pretty(value) => pretty(value),
     };
     result.with_meta(meta(answer.meta))
+}
+
+/// Text that a contract fixes comes without a word on whether it is an error.
+fn told(text: String) -> CallToolResult {
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    result.is_error = None;
+    result
+}
+
+fn pretty(value: Value) -> CallToolResult {
+    // Of a value there is always a text.
+    let mut result = told(serde_json::to_string_pretty(&value).unwrap_or_default());
+    result.structured_content = value.is_object().then_some(value);
+    result
 }
 
 /// A failure in the form that the family's contract gives it.
@@ -47,10 +62,39 @@ fn unsuccessful(failure: &Failure) -> Value {
     json!({ "success": false, "error": error_object(failure) })
 }
 
-fn numbered(failure: &Failure) -> Value {
-    let code = failure.code.parse::<i64>().map_or_else(|_| Value::from(failure.code.as_ref()), Value::from);
-    json!({ "error": { "code": code, "message": failure.message, "data": failure.details, "hint": failure.hint } })
+/// `{"success": false, "error": {code, name, message, data, hint}}`
+pub fn numbered(failure: &Failure) -> Value {
+    let told = failure.code.parse::<i64>().ok();
+    let code = told.unwrap_or(if failure.kind == Kind::Internal { INTERNAL } else { BRIDGE });
+    let mut error = Map::new();
+    error.insert("code".into(), code.into());
+    if let Some((_, name)) = NAMES.iter().find(|(number, _)| *number == code) {
+        error.insert("name".into(), (*name).into());
+    }
+    error.insert("message".into(), failure.message.as_str().into());
+    let mut data = failure.details.clone();
+    if told.is_none() {
+        // What stopped the call was none of the family's rules: which it was is for programs to know.
+        data = if data.is_object() { data } else { json!({}) };
+        data["reason"] = failure.code.as_ref().into();
+    }
+    error.insert("data".into(), data);
+    error.insert("hint".into(), failure.hint.as_deref().unwrap_or("Try again, and look at `trellisd status`.").into());
+    json!({ "success": false, "error": error })
 }
+
+const INTERNAL: i64 = -32603;
+const BRIDGE: i64 = 1003;
+
+/// What the numbers are called.
+const NAMES: [(i64, &str); 6] = [
+    (INTERNAL, "Internal error"),
+    (1001, "VALIDATION_ERROR"),
+    (1002, "TASK_NOT_FOUND"),
+    (BRIDGE, "BRIDGE_ERROR"),
+    (1004, "SYNC_ERROR"),
+    (1005, "AUTH_ERROR"),
+];
 
 fn meta(meta: Map<String, Value>) -> Option<MetaObject> {
     (!meta.is_empty()).then_some(MetaObject(meta))
@@ -58,8 +102,6 @@ fn meta(meta: Map<String, Value>) -> Option<MetaObject> {
 
 #[cfg(test)]
 mod tests {
-    use trellis_protocol::Kind;
-
     use super::*;
 
     fn check(envelope: Envelope, expected: &Value) {
@@ -86,12 +128,41 @@ mod tests {
     }
 
     #[test]
+    fn numbers_have_names_and_every_failure_has_a_number() {
+        for (code, kind, number, name) in [
+            ("1001", Kind::Input, 1001, "VALIDATION_ERROR"),
+            ("1002", Kind::Missing, 1002, "TASK_NOT_FOUND"),
+            ("1003", Kind::Unreadable, 1003, "BRIDGE_ERROR"),
+            ("1004", Kind::Unavailable, 1004, "SYNC_ERROR"),
+            ("1005", Kind::Refused, 1005, "AUTH_ERROR"),
+        ] {
+            let failure = Failure::new(code, kind, "m").with_hint("Do it.").with_details(json!({ "field": "a" }));
+            let error =
+                json!({ "code": number, "name": name, "message": "m", "data": { "field": "a" }, "hint": "Do it." });
+            let body = numbered(&failure);
+            assert_eq!(body.to_string(), json!({ "success": false, "error": error }).to_string());
+        }
+        let late = numbered(&Failure::new("timeout", Kind::Unavailable, "m").with_details(json!({ "seconds": 30 })));
+        assert_eq!((&late["error"]["code"], &late["error"]["name"]), (&json!(1003), &json!("BRIDGE_ERROR")));
+        assert_eq!(late["error"]["data"], json!({ "seconds": 30, "reason": "timeout" }));
+        assert!(late["error"]["hint"].is_string());
+        let ours = numbered(&Failure::internal("m"));
+        assert_eq!((&ours["error"]["code"], &ours["error"]["name"]), (&json!(-32603), &json!("Internal error")));
+        assert_eq!(ours["error"]["data"], json!({ "reason": "internal" }));
+    }
+
+    #[test]
     fn an_answer_is_complete_in_both_channels() {
         let result = serde_json::to_value(answered(Answer::object(json!({ "b": 1, "a": 2 })))).expect("serialises");
         assert_eq!(result["content"][0]["text"], r#"{"b":1,"a":2}"#);
         assert_eq!(result["structuredContent"], json!({ "b": 1, "a": 2 }));
         assert_eq!(result["isError"], false);
-        let text = serde_json::to_value(answered(Answer::text("x"))).expect("serialises");
-        assert!(text.get("structuredContent").is_none());
+        for text in [Answer::text("x"), Answer::pretty(json!([]))] {
+            let text = serde_json::to_value(answered(text)).expect("serialises");
+            assert!(text.get("structuredContent").is_none() && text.get("isError").is_none());
+        }
+        let pretty = serde_json::to_value(answered(Answer::pretty(json!({ "a": [] })))).expect("serialises");
+        assert_eq!(pretty["content"][0]["text"], "{\n  \"a\": []\n}");
+        assert_eq!(pretty["structuredContent"], json!({ "a": [] }));
     }
 }

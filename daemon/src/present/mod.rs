@@ -3,6 +3,9 @@
 /// As results of MCP tools.
 pub mod mcp;
 
+/// As statuses and bodies of the HTTP gateway.
+pub mod http;
+
 /// As lines on a terminal.
 pub mod text;
 

@@ -32,6 +32,7 @@ pub fn status(status: &Status) -> String {
         status.started_by,
     );
     let _ = writeln!(text, "socket    {}", status.socket);
+    let _ = writeln!(text, "gateway   {}", status.gateway);
     let families: Vec<String> =
         status.families.iter().map(|family| format!("{} ({} tools)", family.name, family.tools)).collect();
     let _ = writeln!(text, "families  {}", families.join(", "));

@@ -1,5 +1,6 @@
 //! The first words of a connection: who is it, which words does it speak, what does it want?
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use tokio::sync::Semaphore;
 use trellis_protocol::control::{Order, Report};
-use trellis_protocol::envelope::{Caller, Envelope, Hello, Reason, Refused, Reply, Resume, Welcome};
+use trellis_protocol::envelope::{Caller, Envelope, Hello, Reason, Refused, Reply, Resume, TOLD_DIRECTORY, Welcome};
 use trellis_protocol::{SessionKey, codec, version};
 
 use super::link::{Connection, Outbox, Reader, write_raw};
@@ -18,10 +19,11 @@ use crate::chance;
 use crate::clock::zone_named;
 use crate::engine::event::Why;
 use crate::engine::{Attended, Connected, Engine, Event};
+use crate::http::listen::came_too_late;
 use crate::mcp;
 use crate::tools::call::TURNS;
 use crate::tools::session::Zone;
-use crate::tools::{Call, Session};
+use crate::tools::{Call, Catalogue, Session};
 
 /// Nobody waits longer than this until everything has been seen.
 const MOST_PATIENCE: Duration = Duration::from_secs(10);
@@ -79,8 +81,7 @@ async fn session(
     // A session that was never greeted before has no name yet, even if it has something to resume.
     let named = resume.as_ref().map(|resume: &Resume| resume.session).filter(|key| *key != SessionKey::default());
     let key = named.unwrap_or_else(new_key);
-    let notice = (!catalogue.unknown_tools.is_empty())
-        .then(|| format!("--tools names nothing that exists: {}", catalogue.unknown_tools.join(", ")));
+    let notice = notice(engine, &catalogue, &hello.environment);
     let connected = Arc::new(Connected {
         pid: hello.pid,
         directory: String::from_utf8_lossy(&hello.directory).into_owned(),
@@ -100,13 +101,26 @@ async fn session(
     engine.sessions.remove_if(&key, |_, current| Arc::ptr_eq(current, &connected));
 }
 
+/// What a person should know who asked for something that this session does not get.
+fn notice(engine: &Engine, catalogue: &Catalogue, environment: &[(String, String)]) -> Option<String> {
+    let unknown = (!catalogue.unknown_tools.is_empty())
+        .then(|| format!("--tools names nothing that exists: {}", catalogue.unknown_tools.join(", ")));
+    let variable = |name: &str| environment.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str());
+    let late = came_too_late(&engine.life.gateway, variable);
+    let notices: Vec<String> = [unknown, late].into_iter().flatten().collect();
+    (!notices.is_empty()).then(|| notices.join("; "))
+}
+
 /// What the families may know of a greeting.
 fn session_of(hello: Hello, key: SessionKey) -> Session {
     let directory = PathBuf::from(OsString::from_vec(hello.directory));
+    let environment: BTreeMap<String, String> = hello.environment.into_iter().collect();
     Session {
+        is_told: environment.contains_key(TOLD_DIRECTORY),
+        home: std::env::home_dir(),
         key: Some(key.to_string()),
         directory: directory.is_absolute().then_some(directory),
-        environment: hello.environment.into_iter().collect(),
+        environment,
         zone: Zone(zone_named(&hello.time_zone)),
         umask: hello.umask,
         ..Session::default()

@@ -54,6 +54,8 @@ pub async fn serve(engine: Arc<Engine>, listener: &Listener) {
                     engine.post(Event::Leave(Why::Displaced));
                 }
                 sessions.spawn(greet::greet(Arc::clone(&engine), Arc::new(stream)));
+                // Whoever came is heard before others are looked for.
+                tokio::task::yield_now().await;
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");

@@ -15,7 +15,7 @@ use super::catalogue::ambiguous;
 use super::{Answer, Catalogue, Found, Halves, Run, Session};
 use crate::clock::Now;
 use crate::disk::journal::CallId;
-use crate::disk::{Digest, Eyes, Reporter};
+use crate::disk::{Digest, Reporter};
 use crate::engine::Engine;
 use crate::engine::commit::Writing;
 use crate::families::Envelope;
@@ -89,6 +89,12 @@ impl Call {
         }
     }
 
+    /// Whether a call depends on the host's roots, although the session's directory says what is worked on.
+    pub fn needs_roots(&self, tool: &str, arguments: Option<&Map<String, Value>>) -> bool {
+        let Found::Tool(family, _) = self.catalogue.find(tool) else { return false };
+        !self.session.is_told && arguments.is_some_and(|arguments| (family.needs_roots)(arguments))
+    }
+
     /// Runs two halves of anything: on the blocking pool if they may wait, otherwise here and now.
     pub async fn carry_out<I, O>(&self, halves: &Halves<I, O>, input: I, reporter: Reporter) -> Result<O, Failure>
     where
@@ -98,8 +104,7 @@ impl Call {
         let (engine, session) = (Arc::clone(&self.engine), Arc::clone(&self.session));
         let (halves, on_disk) = (halves.clone(), halves.on_disk());
         let work = move || {
-            let eyes =
-                Eyes { roots: &engine.roots, projects: &engine.projects, session: &session, reporter: &reporter };
+            let eyes = engine.eyes(&session, &reporter);
             guarded(&engine, &reporter, || halves.run(&input, &eyes, &Now::read(&session.zone.0)))
         };
         if on_disk { self.waited_for(work, too_slow).await } else { work() }
@@ -125,7 +130,11 @@ impl Call {
                     .map(|(session, sequence)| CallId { session, sequence }),
                 key: request.key.as_deref().map(|key| named(key, &request, &this.session)),
             };
-            guarded(&this.engine, &request.reporter, || this.engine.commit(&writing, &this.session, &request.reporter))
+            let answer = guarded(&this.engine, &request.reporter, || {
+                this.engine.commit(&writing, &this.session, &request.reporter)
+            })?;
+            this.engine.see_to_afterwards(family, &this.session, &request.arguments);
+            Ok(answer)
         };
         self.waited_for(work, unknown).await
     }

@@ -25,6 +25,8 @@ pub struct Resource {
     pub read: Halves<Variables, Contents>,
     /// Values that fit a variable so far.
     pub complete: Option<Halves<Partial, Vec<String>>>,
+    /// Another URI for something that has one already, or one that is no proper template: understood, not listed.
+    pub unlisted: bool,
 }
 
 /// The variables of a URI.

@@ -17,6 +17,10 @@ pub struct Session {
     pub key: Option<String>,
     /// Where the host started the session, absolute. It may be a place that says nothing, such as `/` or a home.
     pub directory: Option<PathBuf>,
+    /// Whether the host's launcher named that directory with `--cwd`: then it is the only root, too.
+    pub is_told: bool,
+    /// The person's home.
+    pub home: Option<PathBuf>,
     /// The session's settings; paths among them are absolute.
     pub environment: BTreeMap<String, String>,
     /// Dates in names of new files are in this zone.

@@ -130,6 +130,8 @@ pub enum Body {
     Object(Map<String, Value>),
     /// Goes out as text alone.
     Text(String),
+    /// Goes out as indented JSON; an object also as structured content.
+    Pretty(Value),
 }
 
 /// Something that sessions may have asked to hear about.
@@ -155,9 +157,21 @@ impl Answer {
         Self { body, meta: Map::new(), notices: Vec::new() }
     }
 
+    /// JSON that people read, too.
+    pub fn pretty(value: Value) -> Self {
+        Self { body: Body::Pretty(value), meta: Map::new(), notices: Vec::new() }
+    }
+
     /// Text alone.
     pub fn text(text: impl Into<String>) -> Self {
         Self { body: Body::Text(text.into()), meta: Map::new(), notices: Vec::new() }
+    }
+
+    /// With something that is no part of the family's fixed result.
+    #[must_use]
+    pub fn with_meta(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.meta.insert(name.to_owned(), value.into());
+        self
     }
 
     /// With something that others should hear about.

@@ -3,6 +3,18 @@
 /// Spawn, ping, memory and idleness of proxy and daemon.
 pub mod spine;
 
+/// Tasks in a full project, and ten of them.
+pub mod todo;
+
+/// What can be done now in plans of every size, and one status changed.
+pub mod vine;
+
+/// The notes that are searched in.
+pub mod corpus;
+
+/// Searching, and how soon what was written is found.
+pub mod search;
+
 /// Acknowledged writes beside the disk's own time.
 pub mod writes;
 
@@ -13,7 +25,13 @@ use std::time::Duration;
 pub type Part = fn() -> Vec<Figure>;
 
 /// Every part, by the name it is asked for.
-pub const PARTS: [(&str, Part); 2] = [("spine", spine::figures), ("writes", writes::figures)];
+pub const PARTS: [(&str, Part); 5] = [
+    ("spine", spine::figures),
+    ("writes", writes::figures),
+    ("vine", vine::figures),
+    ("search", search::figures),
+    ("todo", todo::figures),
+];
 
 /// One figure, beside its goal.
 #[derive(Debug)]

@@ -17,11 +17,12 @@ const IDLE: Duration = Duration::from_secs(30);
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
 
 /// A process that is spoken to without any machinery in between.
-struct Line {
+pub(super) struct Line {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
-    buffer: String,
+    /// The last answer.
+    pub(super) buffer: String,
 }
 
 impl Line {
@@ -32,7 +33,7 @@ impl Line {
         Self { child, stdin, stdout, buffer: String::new() }
     }
 
-    fn ask(&mut self, line: &str) -> Duration {
+    pub(super) fn ask(&mut self, line: &str) -> Duration {
         let began = Instant::now();
         self.stdin.write_all(line.as_bytes()).and_then(|()| self.stdin.write_all(b"\n")).expect("it reads");
         self.buffer.clear();
@@ -50,7 +51,7 @@ impl Drop for Line {
 }
 
 /// From before the spawn until the first answer is there.
-fn first_answer(command: Command) -> (Line, Duration) {
+pub(super) fn first_answer(command: Command) -> (Line, Duration) {
     let began = Instant::now();
     let mut line = Line::open(command);
     line.ask(INITIALIZE);
@@ -173,7 +174,7 @@ fn summed_pss(home: &Home, lines: &[Line]) -> f64 {
 }
 
 /// Memory of a process, shared pages divided by those who share them.
-fn pss(pid: u32) -> f64 {
+pub(super) fn pss(pid: u32) -> f64 {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:")).unwrap_or("0");
     line.trim().trim_end_matches("kB").trim().parse::<f64>().unwrap_or(0.0) / 1024.0

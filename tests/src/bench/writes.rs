@@ -52,7 +52,8 @@ pub fn figures() -> Vec<Figure> {
     ]
 }
 
-fn disk_alone(directory: &Path, name: &str, text: &str) -> Duration {
+/// What the disk takes for a file by itself.
+pub(super) fn disk_alone(directory: &Path, name: &str, text: &str) -> Duration {
     let (temp, path) = (directory.join("temp"), directory.join(name));
     let began = Instant::now();
     let mut file = File::create(&temp).expect("a file");

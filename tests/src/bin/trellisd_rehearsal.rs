@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use trellis_tests::library::{self, Library};
 use trellis_tests::rehearsal::Rehearsal;
 use trellis_tests::understudy::Understudy;
 use trellisd::families::{self, Registered};
@@ -10,5 +11,8 @@ fn main() -> ExitCode {
     let mut families = families::all();
     families.push(Registered::of::<Rehearsal>());
     families.push(Registered::of::<Understudy>());
+    if std::env::var_os(library::ASKED_FOR).is_some() {
+        families.push(Registered::of::<Library>());
+    }
     trellisd::cli::main(families)
 }

@@ -9,6 +9,9 @@ pub mod client;
 /// An account for the length of a test.
 pub mod home;
 
+/// A small HTTP client over a bare socket.
+pub mod http;
+
 /// The programs, built once per run with the profile of the test.
 pub mod programs;
 
@@ -17,4 +20,5 @@ pub mod wait;
 
 pub use client::Client;
 pub use home::Home;
+pub use http::Web;
 pub use wait::until;

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use trellisd::disk::RelativePath;
+use trellisd::disk::{Digest, RelativePath};
 use trellisd::families::edit::Edit;
 use trellisd::families::need::{Carried, FileAt, FileSeen, Links, Place, Unseen, WhichProject};
 use trellisd::tools::Answer;
@@ -46,6 +46,28 @@ pub fn pair(
         edit = edit.create(place.clone(), path.clone(), Links::Never, text.into_bytes());
     }
     Ok((Answer::object(json!({ "word": args.word })), edit))
+}
+
+/// All coins of one purse into the other; the empty one goes, and a shelf is there for more.
+pub fn pour(
+    (place, (one, other)): (Place, (Purse, Purse)),
+    args: &PursesArgs,
+) -> Result<(Answer, Edit), RehearsalError> {
+    let read = |path: &RelativePath, seen: Purse| {
+        let missing = || RehearsalError::NoSuchPurse { path: path.to_string() };
+        let seen = seen.map_err(|_| missing())?;
+        let text = String::from_utf8_lossy(&seen.bytes).into_owned();
+        let (count, book) = text.split_once('\n').ok_or_else(missing)?;
+        Ok((count.parse::<i64>().map_err(|_| missing())?, book.to_owned(), seen))
+    };
+    let ((poured, _, empty), (count, book, full)) = (read(&args.one, one)?, read(&args.other, other)?);
+    let text = format!("{}\n{book}{}\n", poured + count, args.word);
+    let shelf = RelativePath::of_names("shelf/new").expect("plain names");
+    let edit = Edit::nothing()
+        .remove(place.clone(), args.one.clone(), Links::Never, Digest::of(&empty.bytes))
+        .replace(place.clone(), args.other.clone(), Links::Never, &full, text.into_bytes())
+        .directory(place, shelf);
+    Ok((Answer::object(json!({ "coins": poured + count })), edit))
 }
 
 /// One coin from one purse into the other, and a word into both books.

@@ -29,6 +29,7 @@ fn programme() -> Resource {
             },
         ),
         complete: None,
+        unlisted: false,
     }
 }
 
@@ -39,6 +40,7 @@ fn plays() -> Resource {
         title: "Play",
         description: "The lines of one play.",
         mime: "text/markdown",
+        unlisted: false,
         list: Some(halves(
             |(): &(), _| Ok(()),
             |(), (), _| {
@@ -75,6 +77,7 @@ fn scenes() -> Resource {
         title: "Scene",
         description: "One scene, by its number.",
         mime: "text/plain",
+        unlisted: false,
         list: Some(halves(
             |(): &(), _| Ok(()),
             |(), (), _| {

@@ -82,6 +82,13 @@ pub fn table() -> Vec<Tool> {
             |args: &PursesArgs, _: &Session| Ok(purses::both(args)),
             |seen, args: &PursesArgs, _| Ok(purses::pay(seen, args)?),
         ),
+        Tool::write(
+            ("purse_pour", "Pour a purse"),
+            "Use this to pour one purse into another: the empty one goes, both or none.",
+            Effect::Writes { destructive: true, idempotent: false },
+            |args: &PursesArgs, _: &Session| Ok(purses::both(args)),
+            |seen, args: &PursesArgs, _| Ok(purses::pour(seen, args)?),
+        ),
         Tool::read(("bow", "Bow"), "Use this to say nothing at all.", nothing::<NoArgs>, |(), _: &NoArgs, _| {
             Ok(Answer::text("(bows)"))
         }),

@@ -6,9 +6,9 @@ use serde_json::json;
 use super::arguments::{CreateArgs, ReplaceArgs, whole};
 use super::error::{Sought, VaultError};
 use super::model::FILE_LIMIT;
-use super::ops::hash_of;
 use crate::families::edit::Edit;
 use crate::families::need::{Entry, FileSeen, Links, Place, Unseen};
+use crate::text::hash::hash_of;
 use crate::text::names::{self, folded};
 use crate::tools::Answer;
 

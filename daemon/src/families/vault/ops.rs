@@ -2,7 +2,6 @@
 //! checks is the contract's: existence, range, limits.
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::arguments::{LsArgs, ReadArgs, ScanArgs, Wanted};
 use super::error::{Sought, VaultError};
@@ -10,6 +9,7 @@ use super::lines::{self, Piece, Range};
 use super::model::{ENTRY_LIMIT, Limits};
 use crate::disk::RelativePath;
 use crate::families::need::{Entry, EntryKind, FileSeen, Unseen};
+use crate::text::hash::hash_of;
 use crate::text::names::folded;
 use crate::tools::Answer;
 
@@ -96,11 +96,6 @@ pub fn scan(seen: Result<FileSeen, Unseen>, args: &ScanArgs, limits: Limits) -> 
         "next_actions": [next_action],
         "hash": file.hash,
     })))
-}
-
-/// The hash that users see: lower-case hex SHA-256 of the whole file.
-pub fn hash_of(bytes: &[u8]) -> String {
-    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// A file that is text.

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::clock::Now;
     use crate::disk::project::Known;
-    use crate::disk::{Eyes, Reporter, Roots};
+    use crate::disk::{Eyes, Models, Reporter, Roots};
     use crate::tools::{Body, Run};
 
     #[test]
@@ -128,6 +128,8 @@ mod tests {
         let eyes = Eyes {
             roots: &Roots::default(),
             projects: &Known::outside(None),
+            models: &Models::default(),
+            index: None,
             session: &session,
             reporter: &Reporter::default(),
         };

@@ -297,7 +297,7 @@ fn is_latin(letter: char) -> bool {
 }
 
 /// Signs that no normal form changes, which are nearly all.
-fn is_plain_sign(sign: char) -> bool {
+pub fn is_plain_sign(sign: char) -> bool {
     matches!(sign, '\u{3041}'..='\u{3096}' | '\u{30a1}'..='\u{30fe}' | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7a3}')
 }
 

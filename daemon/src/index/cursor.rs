@@ -28,10 +28,8 @@ enum Kind {
 }
 
 struct Phrase {
-    /// For each part, its terms and how far it is from the end of the phrase.
+    /// For each part, its terms and how far it is from the end of the phrase; what the fewest chunks have comes first.
     parts: Vec<(Vec<SegmentPostings>, u32)>,
-    /// The part that the fewest chunks have.
-    rarest: usize,
     found: Vec<u32>,
     other: Vec<u32>,
 }
@@ -79,10 +77,8 @@ impl<'a> Cursor<'a> {
                     let read = infos.iter().map(|info| inverted.read_postings_from_terminfo(info, positions));
                     parts.push((read.collect::<io::Result<Vec<_>>>()?, last - distance));
                 }
-                let having =
-                    |infos: &[tantivy::postings::TermInfo]| infos.iter().map(|info| info.doc_freq).sum::<u32>();
-                let rarest = (0..all.len()).min_by_key(|place| having(&all[*place])).unwrap_or(0);
-                Kind::Phrase(Phrase { parts, rarest, found: Vec::new(), other: Vec::new() })
+                parts.sort_by_key(|(terms, _)| having(terms));
+                Kind::Phrase(Phrase { parts, found: Vec::new(), other: Vec::new() })
             }
         };
         Ok(Some(Self { leaf, segment, statistics, postings }))
@@ -93,7 +89,7 @@ impl<'a> Cursor<'a> {
         match &self.postings {
             Kind::Term(term) => term.0.doc_freq(),
             Kind::Any(all, _) => all.len() as u32,
-            Kind::Phrase(phrase) => phrase.parts[phrase.rarest].0.iter().map(SegmentPostings::doc_freq).sum(),
+            Kind::Phrase(phrase) => phrase.parts.first().map_or(0, |(terms, _)| having(terms)),
         }
     }
 
@@ -124,8 +120,8 @@ impl<'a> Cursor<'a> {
                 all.get(*at).map_or(TERMINATED, |(doc, _)| *doc)
             }
             Kind::Phrase(phrase) => {
-                let rarest = &mut phrase.parts[phrase.rarest].0;
-                rarest.iter_mut().map(|postings| forward(postings, from)).min().unwrap_or(TERMINATED)
+                let rarest = phrase.parts.first_mut().into_iter().flat_map(|(terms, _)| terms);
+                rarest.map(|postings| forward(postings, from)).min().unwrap_or(TERMINATED)
             }
         }
     }
@@ -188,18 +184,18 @@ impl Phrase {
     fn often(&mut self, doc: u32) -> u32 {
         let Self { parts, found, other, .. } = self;
         for (terms, _) in parts.iter_mut() {
-            let there = terms.iter_mut().filter_map(|postings| (forward(postings, doc) == doc).then_some(())).count();
-            if there == 0 {
+            // Not only until one is there: the positions of all of them are wanted.
+            let there = terms.iter_mut().fold(false, |there, postings| there | (forward(postings, doc) == doc));
+            if !there {
                 return 0;
             }
         }
         for (place, (terms, shift)) in parts.iter_mut().enumerate() {
             let into = if place == 0 { &mut *found } else { &mut *other };
             into.clear();
-            let here: Vec<&mut SegmentPostings> = terms.iter_mut().filter(|postings| postings.doc() == doc).collect();
-            let several = here.len() > 1;
-            here.into_iter().for_each(|postings| postings.append_positions_with_offset(*shift, into));
-            if several {
+            let here = terms.iter_mut().filter(|postings| postings.doc() == doc);
+            let count = here.map(|postings| postings.append_positions_with_offset(*shift, into)).count();
+            if count > 1 {
                 into.sort_unstable();
             }
             if place > 0 {
@@ -211,6 +207,10 @@ impl Phrase {
         }
         found.len() as u32
     }
+}
+
+fn having(terms: &[SegmentPostings]) -> u32 {
+    terms.iter().map(SegmentPostings::doc_freq).sum()
 }
 
 /// Keeps of the first what is also in the second; both are in order.

@@ -60,19 +60,18 @@ impl Scope {
 }
 
 /// Everything that matches, in no order.
-pub fn find(snapshot: &Snapshot, query: &Query, scope: Scope, today: i32) -> io::Result<Vec<Match>> {
+pub fn find(snapshot: &Snapshot, query: &Query, scope: Scope, today: i32, stems: &mut Stems) -> io::Result<Vec<Match>> {
     if query.wanted.is_empty() {
         return Ok(Vec::new());
     }
     let fresh = |count: fn(&Fresh) -> u64| snapshot.fresh.iter().map(|fresh| count(fresh)).sum::<u64>();
     let chunks = snapshot.shelf.chunks + fresh(|fresh| fresh.chunks() as u64);
     let statistics = Statistics::new(chunks, snapshot.shelf.pieces + fresh(|fresh| fresh.pieces));
-    let mut stems = Stems::default();
     let mut wanted = Vec::with_capacity(query.wanted.len());
     for group in &query.wanted {
-        wanted.push(plan(group, Reach::Related, snapshot, &statistics, &mut stems)?);
+        wanted.push(plan(group, Reach::Related, snapshot, &statistics, stems)?);
     }
-    let unwanted = plan(&query.unwanted, Reach::Exact, snapshot, &statistics, &mut stems)?;
+    let unwanted = plan(&query.unwanted, Reach::Exact, snapshot, &statistics, stems)?;
     let search = Search { snapshot, scope, today, statistics: &statistics, wanted: &wanted, unwanted: &unwanted };
     let found = search.run(Mode::All)?;
     if found.is_empty() && wanted.len() > 1 { search.run(Mode::Any) } else { Ok(found) }

@@ -41,6 +41,9 @@ pub mod rank;
 /// Everything that matches.
 pub mod find;
 
+/// Which stretches of a text a query may match in.
+pub mod leads;
+
 /// What a hit shows.
 pub mod snippet;
 

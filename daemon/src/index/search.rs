@@ -11,6 +11,7 @@ use super::keeper::{Ill, Keeper};
 use super::query::Query;
 use super::shelf::Snapshot;
 use super::snippet::Marker;
+use super::stems::Stems;
 use super::texts::NoText;
 use crate::disk::RelativePath;
 use crate::families::facts::{Hit, Hits, NoAnswer, SearchFor};
@@ -54,22 +55,30 @@ impl Keeper {
     /// Searches in a tree.
     pub fn search(&self, asked: &SearchFor, viewer: Viewer) -> Result<Hits, NoAnswer> {
         let query = Query::read(&asked.query);
+        let mut stems = Stems::default();
         let mut attempt = 0;
         loop {
             attempt += 1;
             let snapshot = self.snapshot.load_full();
-            let found = self.guarded(|| self.find(&snapshot, &query, asked, viewer));
+            let found = self.guarded(|| self.find(&snapshot, &query, asked, viewer, &mut stems));
             let mut matches = found.map_err(|Ill(why)| NoAnswer::Index(why))?;
             let total = matches.len();
             let best = best(&mut matches, asked.limit, &snapshot);
-            match self.show(&snapshot, &query, best, viewer.tree, attempt == ATTEMPTS) {
+            match self.show(&snapshot, &mut Marker::new(&query, &mut stems), best, viewer.tree, attempt == ATTEMPTS) {
                 Some(hits) => return Ok(Hits { total, hits, rebuilding: None }),
                 None => continue,
             }
         }
     }
 
-    fn find(&self, snapshot: &Snapshot, query: &Query, asked: &SearchFor, viewer: Viewer) -> Result<Vec<Match>, Ill> {
+    fn find(
+        &self,
+        snapshot: &Snapshot,
+        query: &Query,
+        asked: &SearchFor,
+        viewer: Viewer,
+        stems: &mut Stems,
+    ) -> Result<Vec<Match>, Ill> {
         let mut scope = Scope { tree: viewer.tree, project: None, folder: None };
         for (wanted, into) in [(&asked.project, &mut scope.project), (&asked.folder, &mut scope.folder)] {
             if let Some(word) = wanted {
@@ -79,21 +88,20 @@ impl Keeper {
                 }
             }
         }
-        find(snapshot, query, scope, viewer.today).map_err(|error| Ill(error.to_string()))
+        find(snapshot, query, scope, viewer.today, stems).map_err(|error| Ill(error.to_string()))
     }
 
     /// The hits with their snippets; none if a file has moved and the search should be done again.
     fn show(
         &self,
         snapshot: &Snapshot,
-        query: &Query,
+        marker: &mut Marker<'_>,
         best: &[Match],
         tree: TreeId,
         is_last: bool,
     ) -> Option<Vec<Hit>> {
         let root = self.desk.lock().trees[tree as usize].root.clone();
         let mut opened = None;
-        let mut marker = Marker::new(query);
         let mut hits = Vec::with_capacity(best.len());
         for Match { score, at } in best {
             let (entry, chunk) = resolve(snapshot, *at)?;
@@ -146,23 +154,36 @@ fn resolve(snapshot: &Snapshot, at: At) -> Option<(&Arc<Entry>, u32)> {
 
 /// The best of all matches, best first; equal ones by path, then by their order in the file.
 fn best<'a>(matches: &'a mut [Match], limit: usize, snapshot: &Snapshot) -> &'a [Match] {
-    let order = |a: &Match, b: &Match| {
-        b.score.total_cmp(&a.score).then_with(|| {
-            let key = |at| resolve(snapshot, at).map(|(entry, chunk)| (&*entry.path, chunk));
-            match a.at == b.at {
-                true => Ordering::Equal,
-                false => key(a.at).cmp(&key(b.at)),
-            }
-        })
-    };
+    let place = |found: &Match| resolve(snapshot, found.at).map(|(entry, chunk)| (&*entry.path, chunk));
+    let by_score = |a: &Match, b: &Match| b.score.total_cmp(&a.score);
+    let by_place = |a: &Match, b: &Match| place(a).cmp(&place(b));
     let limit = limit.min(matches.len());
     if limit == 0 {
         return &[];
     }
     if limit < matches.len() {
-        matches.select_nth_unstable_by(limit - 1, order);
+        // Looking up a path costs far more than comparing numbers: only those that are as good as the last one are asked.
+        let last = matches.select_nth_unstable_by(limit - 1, by_score).1.score;
+        let ahead = partition(matches, |found| found.score.total_cmp(&last) == Ordering::Greater);
+        let equal = partition(&mut matches[ahead..], |found| found.score.total_cmp(&last) == Ordering::Equal);
+        let equals = &mut matches[ahead..ahead + equal];
+        if limit - ahead < equal {
+            equals.select_nth_unstable_by(limit - ahead - 1, by_place);
+        }
     }
     let best = &mut matches[..limit];
-    best.sort_unstable_by(order);
+    best.sort_unstable_by(|a, b| by_score(a, b).then_with(|| by_place(a, b)));
     best
+}
+
+/// Puts those that are so in front; how many they are.
+fn partition<T>(all: &mut [T], is_so: impl Fn(&T) -> bool) -> usize {
+    let mut front = 0;
+    for at in 0..all.len() {
+        if is_so(&all[at]) {
+            all.swap(front, at);
+            front += 1;
+        }
+    }
+    front
 }

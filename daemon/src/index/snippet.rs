@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use super::analyse::{Piece, Sort, analyse, is_gram};
+use super::leads::{Leads, Run};
 use super::query::{Clause, Query};
 use super::stems::{Both, Stems};
 
@@ -16,12 +17,15 @@ const MOST_SIGNS: usize = 300;
 const WINDOW: usize = 4096;
 /// A word longer than this is cut.
 const LONGEST_ATOM: usize = 64;
+/// Between two pieces that something unread parts: no phrase reaches so far.
+const APART: u32 = 1 << 10;
 
 /// Makes snippets for one query.
 #[derive(Debug)]
 pub struct Marker<'a> {
     clauses: Vec<(&'a Clause, Both)>,
-    stems: Stems,
+    leads: Leads,
+    stems: &'a mut Stems,
     tokens: Vec<Token>,
     folded: String,
 }
@@ -40,14 +44,13 @@ type Match = (Range<usize>, usize);
 
 impl<'a> Marker<'a> {
     /// For all snippets of a query.
-    pub fn new(query: &'a Query) -> Self {
-        let mut stems = Stems::default();
+    pub fn new(query: &'a Query, stems: &'a mut Stems) -> Self {
         let both = |clause: &Clause, stems: &mut Stems| match clause {
             Clause::Word { folded, .. } => stems.of(folded).clone(),
             _ => Both::default(),
         };
-        let clauses = query.clauses().map(|clause| (clause, both(clause, &mut stems))).collect();
-        Self { clauses, stems, tokens: Vec::new(), folded: String::new() }
+        let clauses = query.clauses().map(|clause| (clause, both(clause, stems))).collect();
+        Self { clauses, leads: Leads::of(query), stems, tokens: Vec::new(), folded: String::new() }
     }
 
     /// The snippet of a chunk.
@@ -72,15 +75,25 @@ impl<'a> Marker<'a> {
         cut(heading, &matches, false, false)
     }
 
-    /// Everything in a text that the query looks for, in order.
+    /// Everything in a text that the query looks for, in order. Only what may be some of it is analysed.
     fn matches(&mut self, text: &str) -> Vec<Match> {
-        let Self { clauses, stems, tokens, folded } = self;
+        let Self { clauses, leads, stems, tokens, folded } = self;
         tokens.clear();
         folded.clear();
-        analyse(text, 0, &mut |Piece { sort, folded: piece, position, span, .. }| {
-            let from = folded.len();
-            folded.push_str(piece);
-            tokens.push(Token { folded: from..folded.len(), position, span, sort });
+        let mut position = 0;
+        leads.runs(text, &mut |span: Range<usize>, run| match run {
+            Run::Empty => {}
+            Run::Other => position += APART,
+            Run::Candidate => {
+                let start = span.start;
+                position =
+                    analyse(&text[span], position, &mut |Piece { sort, folded: piece, position, span, .. }| {
+                        let from = folded.len();
+                        folded.push_str(piece);
+                        let span = start + span.start..start + span.end;
+                        tokens.push(Token { folded: from..folded.len(), position, span, sort });
+                    });
+            }
         });
         let mut found: Vec<Match> = Vec::new();
         for (number, (clause, both)) in clauses.iter().enumerate() {
@@ -115,8 +128,10 @@ impl<'a> Marker<'a> {
 
 /// Whether two words have a stem in common.
 fn is_related(word: &str, both: &Both, piece: &str, stems: &mut Stems) -> bool {
-    // Words that share a stem share their beginning.
-    if piece.len() < 3 || word.len() < 3 || piece.as_bytes()[..2] != word.as_bytes()[..2] {
+    // Words that share a stem share their beginning: an ending changes at most the last two letters of a stem.
+    let length = |stem: &Option<Box<str>>| stem.as_deref().unwrap_or(word).len();
+    let shared = length(&both.english).min(length(&both.spanish)).saturating_sub(2).max(2);
+    if piece.len() < 3 || word.len() < 3 || piece.as_bytes().get(..shared) != word.as_bytes().get(..shared) {
         return false;
     }
     let other = stems.of(piece);
@@ -277,7 +292,7 @@ mod tests {
     use super::*;
 
     fn snippet(query: &str, content: &str, heading: Option<&str>) -> String {
-        Marker::new(&Query::read(query)).snippet(content, heading)
+        Marker::new(&Query::read(query), &mut Stems::default()).snippet(content, heading)
     }
 
     fn check(query: &str, content: &str, expected: &str) {
@@ -313,6 +328,73 @@ mod tests {
         let text = format!("{} needle {}", filler(3000), filler(10));
         let found = snippet("needle", &text, None);
         assert!(found.starts_with("...") && found.contains("**needle**") && !found.ends_with("..."), "{found}");
+    }
+
+    /// Every match of a query, found by analysing all of the text.
+    fn thorough(query: &Query, text: &str) -> Vec<Match> {
+        let mut stems = Stems::default();
+        let mut marker = Marker::new(query, &mut stems);
+        marker.leads = Leads::everything();
+        marker.matches(text)
+    }
+
+    #[test]
+    fn nothing_is_missed_by_looking_only_at_what_may_match() {
+        let texts = [
+            "the retryPolicy of retry-policy, RETRY policy and retry\npolicy; retry — policy, retry x policy",
+            "XMLHttpRequest http_request HTTPRequest httpRequest2 v2Request",
+            "La Búsqueda rápida, búsquedas Éxito éxito aÉxito conexión conexiones",
+            "全文検索は、検索 と全文。か\u{3099}き ｶﾞｷ がき API検索 第3章",
+            "E_TIMEOUT_17 e.timeout/17 ﬁne ½ ① naïve “quoted” it’s its don't",
+            "a\u{301}b \u{301}x x\u{301} --- ... \u{feff}# x\u{0}x 𠮷x й ή",
+        ];
+        for query in [
+            "retry-policy",
+            "\"retry policy\"",
+            "policy",
+            "retry",
+            "http request",
+            "httprequest",
+            "request",
+            "busqueda",
+            "búsqueda",
+            "exito",
+            "conexion",
+            "検索",
+            "全文検索",
+            "がき",
+            "ガキ",
+            "章",
+            "api",
+            "e_timeout_17",
+            "timeout*",
+            "17",
+            "fine",
+            "1",
+            "naive",
+            "its",
+            "dont",
+            "quoted",
+            "x",
+            "a",
+            "й",
+            "ñ",
+            "𠮷",
+            "\"検索 と\"",
+            "3",
+            "2",
+            "v2*",
+        ] {
+            let query = Query::read(query);
+            for text in texts {
+                let mut stems = Stems::default();
+                assert_eq!(
+                    Marker::new(&query, &mut stems).matches(text),
+                    thorough(&query, text),
+                    "{query:?} in {text:?}"
+                );
+            }
+        }
     }
 
     #[test]

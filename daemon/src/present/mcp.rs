@@ -12,11 +12,20 @@ use crate::tools::{Answer, Body};
 /// A tool's answer.
 pub fn answered(answer: Answer) -> CallToolResult {
     let result = match answer.body {
-        Body::Object(object) => CallToolResult::structured(Value::Object(object)),
+        Body::Object(object) => structured(Value::Object(object)),
         Body::Text(text) => told(text),
         Body::Pretty(value) => pretty(value),
     };
     result.with_meta(meta(answer.meta))
+}
+
+/// rmcp has its own way to make this, which takes a formatter's detour for each letter of the text.
+fn structured(value: Value) -> CallToolResult {
+    // Of a value there is always a text.
+    let text = serde_json::to_string(&value).unwrap_or_default();
+    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
+    result.structured_content = Some(value);
+    result
 }
 
 /// Text that a contract fixes comes without a word on whether it is an error.

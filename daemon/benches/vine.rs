@@ -17,6 +17,7 @@ use trellisd::families::vine::parse::parse;
 use trellisd::families::vine::plan::Plan;
 use trellisd::families::vine::render::render;
 use trellisd::families::vine::validate::validate;
+use trellisd::text::json::Json;
 
 const SIZES: [usize; 5] = [10, 100, 1_000, 5_000, 100_000];
 /// Tasks of one layer; each needs two of the next.
@@ -91,7 +92,7 @@ fn sound(bencher: Bencher, count: usize) {
 fn next_cold(bencher: Bencher, count: usize) {
     let graph = parse(&layered(count)).expect("a graph");
     let edges = validate(&graph).expect("a sound graph");
-    bencher.bench(|| answers::next(&graph, &frontier(&graph, &edges)));
+    bencher.bench(|| Json::of(&answers::next(&graph, &frontier(&graph, &edges))));
 }
 
 #[divan::bench(args = SIZES)]
@@ -99,7 +100,7 @@ fn next_hot(bencher: Bencher, count: usize) {
     let plan = Plan::read(layered(count).as_bytes());
     bencher.bench(|| {
         let (graph, frontier) = plan.frontier().expect("a frontier");
-        format!("{:#}", answers::next(graph, frontier))
+        Json::of(&answers::next(graph, frontier)).indented()
     });
 }
 

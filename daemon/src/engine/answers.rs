@@ -3,12 +3,13 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use trellis_protocol::{Failure, Kind};
 
 use crate::disk::journal::{CallId, Recorded};
 use crate::disk::recover::Recovered;
+use crate::text::json::Json;
 use crate::tools::{Answer, Body};
 
 /// How many are remembered.
@@ -55,7 +56,7 @@ impl Answers {
     /// The answer that was given to a call with one of these names.
     pub fn find(&self, names: &[Name]) -> Option<Result<Answer, Failure>> {
         names.iter().find_map(|name| match self.known.get(name)? {
-            Some(recorded) => replay(serde_json::from_str(&recorded.0).ok()?).map(Ok),
+            Some(recorded) => replay(&recorded.0).map(Ok),
             None => Some(Err(outcome_unknown())),
         })
     }
@@ -88,40 +89,35 @@ pub fn outcome_unknown() -> Failure {
     Failure::new("outcome_unknown", Kind::Unavailable, message).with_hint("read the file before you write again")
 }
 
+/// What the journal keeps of an answer: one of the three, and what goes with it.
+#[derive(Serialize, Deserialize)]
+struct Record {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    object: Option<Json>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    text: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pretty: Option<Json>,
+    #[serde(default)]
+    meta: Map<String, Value>,
+}
+
 /// An answer as the journal keeps it.
 pub fn record(answer: &Answer) -> Recorded {
-    #[derive(Serialize)]
-    #[serde(rename_all = "lowercase")]
-    enum Kept<'a> {
-        Object(&'a Map<String, Value>),
-        Text(&'a str),
-        Pretty(&'a Value),
+    let mut record = Record { object: None, text: None, pretty: None, meta: answer.meta.clone() };
+    match &answer.body {
+        Body::Object(object) => record.object = Some(object.clone()),
+        Body::Text(text) => record.text = Some(text.clone()),
+        Body::Pretty(value) => record.pretty = Some(value.clone()),
     }
-    #[derive(Serialize)]
-    struct Record<'a> {
-        #[serde(flatten)]
-        body: Kept<'a>,
-        meta: &'a Map<String, Value>,
-    }
-    let body = match &answer.body {
-        Body::Object(object) => Kept::Object(object),
-        Body::Text(text) => Kept::Text(text),
-        Body::Pretty(value) => Kept::Pretty(value),
-    };
     // Maps with texts for keys can always be written.
-    serde_json::to_string(&Record { body, meta: &answer.meta }).map(|text| Recorded(text.into())).unwrap_or_default()
+    serde_json::to_string(&record).map(|text| Recorded(text.into())).unwrap_or_default()
 }
 
 /// The answer that was recorded; what it told others about was told then.
-fn replay(mut recorded: Value) -> Option<Answer> {
-    let mut take = |name: &str| recorded.get_mut(name).map(Value::take);
-    let body = match (take("object"), take("text"), take("pretty")) {
-        (Some(Value::Object(object)), ..) => Body::Object(object),
-        (_, Some(Value::String(text)), _) => Body::Text(text),
-        (.., Some(value)) => Body::Pretty(value),
-        _ => return None,
-    };
-    let meta = take("meta").and_then(|meta| meta.as_object().cloned()).unwrap_or_else(Map::new);
+fn replay(recorded: &str) -> Option<Answer> {
+    let Record { object, text, pretty, meta } = serde_json::from_str(recorded).ok()?;
+    let body = object.map(Body::Object).or(text.map(Body::Text)).or(pretty.map(Body::Pretty))?;
     Some(Answer { body, meta, notices: Vec::new() })
 }
 

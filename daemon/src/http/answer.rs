@@ -7,7 +7,7 @@ use axum::http::header::{
     HeaderName, HeaderValue, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
 };
 use axum::http::{Method, Request, Response, StatusCode};
-use serde_json::Value;
+use serde::Serialize;
 use tower::ServiceExt as _;
 
 use super::Gateway;
@@ -95,8 +95,9 @@ fn preflight(from_a_page: bool) -> Response<Body> {
 }
 
 /// JSON with a status.
-pub fn json(status: u16, body: &Value) -> Response<Body> {
-    let mut response = Response::new(Body::from(body.to_string()));
+pub fn json(status: u16, body: &impl Serialize) -> Response<Body> {
+    // Maps with texts for keys can always be written.
+    let mut response = Response::new(Body::from(serde_json::to_vec(body).unwrap_or_default()));
     *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     response.headers_mut().insert(CONTENT_TYPE, JSON);
     response

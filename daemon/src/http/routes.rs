@@ -20,6 +20,7 @@ use super::session::Visit;
 use super::{Gateway, body, openapi};
 use crate::clock::Now;
 use crate::present::http::{Fault, answered, failed};
+use crate::text::json::Json;
 use crate::tools::{Caught, Request as ToolRequest};
 
 /// How long a tool may take, and waiting for its turn.
@@ -171,7 +172,7 @@ async fn sync(State(gateway): State<Shared>, request: Request<Body>) -> Response
             let outcome = tokio::time::timeout(TOOL_TIME, run(&visit, READ_BOARD, Map::new())).await;
             let outcome = outcome.map_err(|_| Fault::Sync("reading the bridge file took too long".to_owned()))?;
             match outcome {
-                Some(Ok(board)) => Ok(json_answer(200, &synced(&board))),
+                Some(Ok(board)) => Ok(json_answer(200, &synced(&board.value()))),
                 Some(Err(caught)) if caught.failure.code == BRIDGE_ERROR => {
                     let (status, body) = failed(&caught);
                     Ok(json_answer(status, &body))
@@ -250,7 +251,7 @@ async fn answer_call(gateway: &Gateway, headers: &HeaderMap, name: &str, argumen
 }
 
 /// Runs a tool. `None`: there is none of that name.
-async fn run(visit: &Visit, name: &str, arguments: Map<String, Value>) -> Option<Result<Value, Caught>> {
+async fn run(visit: &Visit, name: &str, arguments: Map<String, Value>) -> Option<Result<Json, Caught>> {
     visit.attended.looked().await;
     let request = ToolRequest { tool: name.to_owned(), arguments, ..ToolRequest::default() };
     Some(visit.call.tool(request).await?.map(answered))

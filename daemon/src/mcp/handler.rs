@@ -1,7 +1,7 @@
 //! rmcp's questions, answered from the families' tables.
 #![expect(deprecated, reason = "log levels and single subscriptions belong to the handshake era, which we serve too")]
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use rmcp::model::{
@@ -24,6 +24,7 @@ use super::roots::HostRoots;
 use crate::disk::reporter::{Reporter, Step};
 use crate::engine::{Attended, Connected};
 use crate::present;
+use crate::present::rendered::Rendered;
 use crate::tools::{Call, Request};
 
 /// Tools on one page: all of them, but a cursor is honoured.
@@ -36,9 +37,14 @@ const NEWEST_WITH_HANDSHAKE: ProtocolVersion = ProtocolVersion::V_2025_11_25;
 /// A caller's own name for a request, in `_meta`.
 const REQUEST_KEY: &str = "trellis/requestKey";
 
-/// The session's number of a request; travels with it through rmcp.
-#[derive(Debug, Clone, Copy)]
-pub struct Sequence(pub u64);
+/// What travels with a request through rmcp, and back to our transport.
+#[derive(Debug, Clone, Default)]
+pub struct Slip {
+    /// The session's number of the request.
+    pub sequence: u64,
+    /// The long parts of its answer.
+    pub rendered: Arc<OnceLock<Rendered>>,
+}
 
 /// One session's view of the families.
 #[derive(Debug)]
@@ -199,13 +205,14 @@ impl ServerHandler for Handler {
         if self.call.needs_roots(&request.name, request.arguments.as_ref()) {
             self.roots.ask(&self.call.session, &context.peer).await;
         }
+        let slip = context.extensions.get::<Slip>();
         let (steps, mut reported) = mpsc::unbounded_channel();
         let token = context.meta.get_progress_token();
         let reporter = Reporter::new(token.is_some().then_some(steps), context.ct.clone());
         let work = self.call.tool(Request {
             tool: request.name.to_string(),
             arguments: request.arguments.unwrap_or_default(),
-            sequence: context.extensions.get::<Sequence>().map(|sequence| sequence.0),
+            sequence: slip.map(|slip| slip.sequence),
             key: context.meta.get(REQUEST_KEY).and_then(|key| key.as_str()).map(str::to_owned),
             reporter,
         });
@@ -226,7 +233,17 @@ impl ServerHandler for Handler {
             }
         };
         let result = match outcome {
-            Some(Ok(answer)) => present::mcp::answered(answer),
+            Some(Ok(answer)) => {
+                let (result, rendered) = present::mcp::answered(answer);
+                match slip {
+                    // Our transport fills the blanks.
+                    Some(slip) => {
+                        slip.rendered.get_or_init(|| rendered);
+                        result
+                    }
+                    None => rendered.fill(result),
+                }
+            }
             Some(Err(caught)) => present::mcp::failed(&caught.failure, caught.envelope),
             None => return Err(unknown_tool(&request.name)),
         };

@@ -11,7 +11,7 @@ use trellis_protocol::message::{self, INVALID_PARAMS, INVALID_REQUEST, SERVER_ER
 
 use super::decode::{Decoded, decode};
 use super::era::Era;
-use super::handler::Sequence;
+use super::handler::Slip;
 
 /// Requests in flight at most; the rest wait.
 const MOST_IN_FLIGHT: usize = 64;
@@ -53,10 +53,10 @@ pub struct Ledger {
 }
 
 /// A request that was passed on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub struct Flight {
-    /// The number of its frame; 0 if nobody is owed an answer.
-    pub sequence: u64,
+    /// The number of its frame; 0 if nobody is owed an answer. And where its answer will be.
+    pub slip: Slip,
     /// Stays open on purpose, so nothing waits for its answer.
     pub lasting: bool,
     opening: bool,
@@ -91,7 +91,7 @@ impl Ledger {
                     return Admission::Answer(duplicate(&id));
                 }
                 let flight = Flight {
-                    sequence,
+                    slip: Slip { sequence, ..Slip::default() },
                     lasting: method == "subscriptions/listen",
                     opening: method == "initialize",
                     size: bytes.len(),
@@ -113,11 +113,7 @@ impl Ledger {
         if let JsonRpcMessage::Request(request) = message.as_mut() {
             request.id = id.clone();
         }
-        match self.take_off(Waiting {
-            id,
-            flight: Flight { sequence: 0, lasting: false, opening: false, size: 0 },
-            message,
-        }) {
+        match self.take_off(Waiting { id, flight: Flight::default(), message }) {
             Admission::Pass(message) => Some(message),
             _ => None,
         }
@@ -149,7 +145,7 @@ impl Ledger {
 
     fn launch(&mut self, mut waiting: Waiting) -> Box<ClientJsonRpcMessage> {
         if let JsonRpcMessage::Request(request) = waiting.message.as_mut() {
-            request.request.extensions_mut().insert(Sequence(waiting.flight.sequence));
+            request.request.extensions_mut().insert(waiting.flight.slip.clone());
         }
         if !waiting.flight.lasting {
             self.slots += 1;
@@ -207,7 +203,7 @@ impl Ledger {
 
     /// The request that a subscription's acknowledgement belongs to, and whether the host has heard it before.
     pub fn acknowledging(&mut self, id: &RequestId) -> Option<(u64, bool)> {
-        let sequence = self.flying.get(id)?.sequence;
+        let sequence = self.flying.get(id)?.slip.sequence;
         Some((sequence, !self.acknowledged.insert(sequence)))
     }
 
@@ -288,7 +284,7 @@ mod tests {
         check(&ledger.admit(65, &ping(65, 0)), "hold");
         check(&ledger.admit(66, br#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#), "pass");
         let flight = ledger.answering(&id(1)).expect("it flies");
-        assert_eq!(flight.sequence, 1);
+        assert_eq!(flight.slip.sequence, 1);
         assert_eq!(ledger.landed(flight).len(), 1, "the one that waited flies now");
         assert!(ledger.answering(&id(65)).is_some());
     }
@@ -378,6 +374,6 @@ mod tests {
             ledger.renew(br#"{"jsonrpc":"2.0","id":9,"method":"resources/subscribe","params":{"uri":"a:b"}}"#);
         assert!(message.is_some());
         let flight = ledger.answering(&RequestId::String("trellis-renewed-1".into())).expect("it flies");
-        assert_eq!(flight.sequence, 0);
+        assert_eq!(flight.slip.sequence, 0);
     }
 }

@@ -22,10 +22,11 @@ use trellis_protocol::codec::ANSWER_LIMIT;
 use trellis_protocol::envelope::{Bye, Envelope, Frame, Part, Payload, Resume};
 use trellis_protocol::message::{self, SERVER_ERROR};
 
-use super::handler::{Handler, resumed};
+use super::handler::{Handler, Slip, resumed};
 use super::ledger::{Admission, Flight, Ledger};
 use crate::chance;
 use crate::engine::{Attended, Connected, Engine};
+use crate::present::rendered::Rendered;
 use crate::socket::link::{Outbox, Reader};
 use crate::tools::Call;
 
@@ -169,9 +170,15 @@ impl Desk {
     }
 
     async fn answer(&self, flight: Flight, message: &ServerJsonRpcMessage) {
-        if flight.sequence != 0 {
-            let bytes = beside_others(weight(message), || within_limit(message, serialised(message)));
-            self.outbox.message(flight.sequence, bytes, Part::Answer).await;
+        let Slip { sequence, rendered } = &flight.slip;
+        if *sequence != 0 {
+            let rendered = rendered.get();
+            let weight = rendered.map_or_else(|| weight(message), Rendered::weight);
+            let bytes = beside_others(weight, || {
+                let bytes = serialised(message);
+                within_limit(message, rendered.map(|rendered| rendered.put_into(&bytes)).unwrap_or(bytes))
+            });
+            self.outbox.message(*sequence, bytes, Part::Answer).await;
         }
         let released = self.ledger.lock().landed(flight);
         released.into_iter().for_each(|message| self.pass(message, None));

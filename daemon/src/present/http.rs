@@ -8,6 +8,7 @@ use trellis_protocol::{Failure, Kind};
 
 use super::mcp::numbered;
 use crate::families::Envelope;
+use crate::text::json::Json;
 use crate::tools::{Answer, Body, Caught};
 
 /// What goes wrong before or beside a tool.
@@ -100,11 +101,10 @@ impl Fault {
 const INTERNAL: &str = "something went wrong here; the log says more";
 
 /// A tool's answer.
-pub fn answered(answer: Answer) -> Value {
+pub fn answered(answer: Answer) -> Json {
     match answer.body {
-        Body::Object(object) => Value::Object(object),
-        Body::Text(text) => json!({ "text": text }),
-        Body::Pretty(value) => value,
+        Body::Object(json) | Body::Pretty(json) => json,
+        Body::Text(text) => Json::of(&json!({ "text": text })),
     }
 }
 
@@ -222,8 +222,8 @@ mod tests {
 
     #[test]
     fn answers_are_the_tool_s_own() {
-        assert_eq!(answered(Answer::object(json!({ "b": 1 }))), json!({ "b": 1 }));
-        assert_eq!(answered(Answer::text("x")), json!({ "text": "x" }));
-        assert_eq!(answered(Answer::pretty(json!([1]))), json!([1]));
+        assert_eq!(answered(Answer::object(json!({ "b": 1 }))), Json::of(&json!({ "b": 1 })));
+        assert_eq!(answered(Answer::text("x")), Json::of(&json!({ "text": "x" })));
+        assert_eq!(answered(Answer::pretty(json!([1]))), Json::of(&json!([1])));
     }
 }

@@ -5,41 +5,26 @@ use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::{Map, Value, json};
 use trellis_protocol::{Failure, Kind};
 
+use super::rendered::Rendered;
 use super::{error_body, error_object, sentence};
 use crate::families::Envelope;
+use crate::text::json::Json;
 use crate::tools::{Answer, Body};
 
-/// A tool's answer.
-pub fn answered(answer: Answer) -> CallToolResult {
-    let result = match answer.body {
-        Body::Object(object) => structured(Value::Object(object)),
-        Body::Text(text) => told(text),
-        Body::Pretty(value) => pretty(value),
+/// A tool's answer: its result, with blanks, and what belongs into them.
+pub fn answered(answer: Answer) -> (CallToolResult, Rendered) {
+    let is_object = matches!(answer.body, Body::Object(_));
+    let rendered = match answer.body {
+        Body::Object(json) => Rendered { text: json.text().to_owned(), structured: Some(json) },
+        Body::Text(text) => Rendered { text, structured: None },
+        Body::Pretty(json) => Rendered { text: json.indented(), structured: Some(json).filter(Json::is_object) },
     };
-    result.with_meta(meta(answer.meta))
-}
-
-/// rmcp has its own way to make this, which takes a formatter's detour for each letter of the text.
-fn structured(value: Value) -> CallToolResult {
-    // Of a value there is always a text.
-    let text = serde_json::to_string(&value).unwrap_or_default();
-    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-    result.structured_content = Some(value);
-    result
-}
-
-/// Text that a contract fixes comes without a word on whether it is an error.
-fn told(text: String) -> CallToolResult {
-    let mut result = CallToolResult::success(vec![ContentBlock::text(text)]);
-    result.is_error = None;
-    result
-}
-
-fn pretty(value: Value) -> CallToolResult {
-    // Of a value there is always a text.
-    let mut result = told(serde_json::to_string_pretty(&value).unwrap_or_default());
-    result.structured_content = value.is_object().then_some(value);
-    result
+    let mut result = rendered.blank().with_meta(meta(answer.meta));
+    if !is_object {
+        // Text that a contract fixes comes without a word on whether it is an error.
+        result.is_error = None;
+    }
+    (result, rendered)
 }
 
 /// A failure in the form that the family's contract gives it.
@@ -162,6 +147,10 @@ mod tests {
 
     #[test]
     fn an_answer_is_complete_in_both_channels() {
+        let answered = |answer: Answer| {
+            let (result, rendered) = answered(answer);
+            rendered.fill(result)
+        };
         let result = serde_json::to_value(answered(Answer::object(json!({ "b": 1, "a": 2 })))).expect("serialises");
         assert_eq!(result["content"][0]["text"], r#"{"b":1,"a":2}"#);
         assert_eq!(result["structuredContent"], json!({ "b": 1, "a": 2 }));

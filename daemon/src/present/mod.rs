@@ -1,5 +1,8 @@
 //! The one place where answers and failures take a face.
 
+/// The long parts of a tool's result.
+pub mod rendered;
+
 /// As results of MCP tools.
 pub mod mcp;
 

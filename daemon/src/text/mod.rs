@@ -9,6 +9,9 @@ pub mod folding;
 /// The hash of a file that users see.
 pub mod hash;
 
+/// JSON as text.
+pub mod json;
+
 /// A name as one segment of a URI.
 pub mod percent;
 

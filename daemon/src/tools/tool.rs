@@ -1,5 +1,6 @@
 //! A tool: its name, its sentence, its arguments and its two halves; and what it answers.
 
+use serde::Serialize;
 use serde_json::{Map, Value};
 use trellis_protocol::Failure;
 
@@ -7,6 +8,7 @@ use super::{Halves, Session, halves};
 use crate::clock::Now;
 use crate::families::edit::Edit;
 use crate::families::need::{Carried, Look};
+use crate::text::json::Json;
 
 /// One row of a family's table of tools.
 #[derive(Debug)]
@@ -126,12 +128,12 @@ pub struct Answer {
 /// The result in the form that the family's contract fixes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
-    /// Goes out as structured content, and as the same JSON in the text.
-    Object(Map<String, Value>),
+    /// An object: goes out as structured content, and as the same JSON in the text.
+    Object(Json),
     /// Goes out as text alone.
     Text(String),
     /// Goes out as indented JSON; an object also as structured content.
-    Pretty(Value),
+    Pretty(Json),
 }
 
 /// Something that sessions may have asked to hear about.
@@ -149,17 +151,15 @@ pub enum Notice {
 
 impl Answer {
     /// A JSON object. Anything else is a mistake in the family, and goes out as its text.
-    pub fn object(value: Value) -> Self {
-        let body = match value {
-            Value::Object(map) => Body::Object(map),
-            other => Body::Text(other.to_string()),
-        };
+    pub fn object(value: impl Serialize) -> Self {
+        let json = Json::of(&value);
+        let body = if json.is_object() { Body::Object(json) } else { Body::Text(json.text().to_owned()) };
         Self { body, meta: Map::new(), notices: Vec::new() }
     }
 
     /// JSON that people read, too.
-    pub fn pretty(value: Value) -> Self {
-        Self { body: Body::Pretty(value), meta: Map::new(), notices: Vec::new() }
+    pub fn pretty(value: impl Serialize) -> Self {
+        Self { body: Body::Pretty(Json::of(&value)), meta: Map::new(), notices: Vec::new() }
     }
 
     /// Text alone.

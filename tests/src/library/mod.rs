@@ -5,6 +5,7 @@
 //! is there only in homes that ask for it, so that other tests need not know of its tools.
 
 use jiff::civil::Date;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use trellis_protocol::{Coded, Failure, Kind};
 use trellisd::disk::RelativePath;
@@ -131,15 +132,39 @@ fn facts(path: &str, text: &str) -> Facts {
     }
 }
 
-fn hits(found: Hits) -> Value {
-    let hit = |hit: Hit| {
-        json!({
-            "path": hit.path.as_str(), "project": hit.project, "folder": hit.folder, "heading": hit.heading,
-            "snippet": hit.snippet, "score": hit.score, "kind": hit.kind, "updated": hit.updated.to_string(),
-        })
+/// What `find` answers.
+#[derive(Serialize)]
+struct Notes {
+    total: usize,
+    hits: Vec<Note>,
+    rebuilding: Option<Value>,
+}
+
+#[derive(Serialize)]
+struct Note {
+    path: String,
+    project: String,
+    folder: String,
+    heading: Option<String>,
+    snippet: String,
+    score: f64,
+    kind: Option<String>,
+    updated: String,
+}
+
+fn hits(found: Hits) -> Notes {
+    let note = |hit: Hit| Note {
+        path: hit.path.as_str().to_owned(),
+        project: hit.project,
+        folder: hit.folder,
+        heading: hit.heading,
+        snippet: hit.snippet,
+        score: hit.score,
+        kind: hit.kind,
+        updated: hit.updated.to_string(),
     };
     let rebuilding = found.rebuilding.map(|(done, total)| json!({ "done": done, "total": total }));
-    json!({ "total": found.total, "hits": found.hits.into_iter().map(hit).collect::<Vec<_>>(), "rebuilding": rebuilding })
+    Notes { total: found.total, hits: found.hits.into_iter().map(note).collect(), rebuilding }
 }
 
 /// The index had no answer.

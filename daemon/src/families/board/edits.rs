@@ -255,6 +255,7 @@ mod tests {
     fn done(outcome: Result<(Answer, Edit), BoardError>) -> (Value, Option<Value>) {
         let (answer, edit) = outcome.expect("done");
         let Body::Object(answer) = answer.body else { panic!("no object") };
+        let answer = answer.value();
         let new = edit.files.into_iter().next().map(|file| match file.new {
             New::Content(bytes, made) => {
                 assert!(made.is_some(), "the model goes with its bytes");

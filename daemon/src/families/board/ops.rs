@@ -113,7 +113,7 @@ mod tests {
 
     fn object(answer: Answer) -> Value {
         match answer.body {
-            Body::Object(object) => object.into(),
+            Body::Object(object) => object.value(),
             other => panic!("no object: {other:?}"),
         }
     }

@@ -143,11 +143,17 @@ fn run(text: &str, call: &Call) -> Option<(Map<String, Value>, String)> {
     let file = edit.files.into_iter().find(|file| file.path.as_str() == TASK_FILE)?;
     let New::Content(bytes, _) = file.new else { panic!("task.md is never removed") };
     let Body::Object(answer) = answer.body else { panic!("an object") };
+    let answer = answer.value().as_object().cloned().expect("an object");
     Some((answer, String::from_utf8(bytes).expect("text")))
 }
 
 fn id_of(arguments: &Value) -> TaskId {
     TaskId::parse(arguments["task_id"].as_str().expect("a text")).expect("an id")
+}
+
+/// Of two tasks with one id the first is meant; once that has moved, the other one may be the first.
+fn is_double(text: &str, id: TaskId) -> bool {
+    text.matches(&format!("#{id}")).count() > 1
 }
 
 fn without(text: &str, id: TaskId) -> String {
@@ -188,7 +194,14 @@ proptest! {
                 if fields.iter().all(|field| field == "title" || field == "status") {
                     prop_assert_eq!(changed, (1, 1));
                 }
-                let (before, after) = (lines_without(&old, id), lines_without(&new, id));
+                let (mut before, mut after) = (lines_without(&old, id), lines_without(&new, id));
+                if fields.iter().any(|field| field == "category") && is_double(&old, id) {
+                    return Ok(());
+                }
+                if fields.iter().any(|field| field == "subtasks") {
+                    // A blank line above a subtask that went stays, and belongs to the task no more.
+                    [&mut before, &mut after].into_iter().for_each(|lines| lines.retain(|line| !line.trim().is_empty()));
+                }
                 prop_assert!(after.starts_with(&before) || before == after);
             }
             Call::Delete(arguments) => {
@@ -202,6 +215,9 @@ proptest! {
             }
             Call::Reorder(arguments) => {
                 let id = id_of(arguments);
+                if is_double(&old, id) {
+                    return Ok(());
+                }
                 prop_assert_eq!(without(&old, id), without(&new, id));
                 let (before, after) = (TaskFile::parse(&old), TaskFile::parse(&new));
                 prop_assert_eq!(answer["old_position"].as_u64(), before.task(id).map(|task| task.rank as u64));

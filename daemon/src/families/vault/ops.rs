@@ -215,7 +215,7 @@ mod tests {
 
     fn object(answer: Answer) -> Value {
         let Body::Object(object) = answer.body else { panic!("not an object") };
-        Value::Object(object)
+        object.value()
     }
 
     /// The file's text, the arguments; the text read, its last line, the next one, and the reason.

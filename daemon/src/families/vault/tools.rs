@@ -141,7 +141,7 @@ mod tests {
             Run::Write(halves) => halves.run(arguments, &eyes, &now)?.0,
         };
         let Body::Object(object) = answer.body else { panic!("not an object") };
-        Ok(object)
+        Ok(object.value().as_object().cloned().expect("an object"))
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The tools that ask the index: `search` and `reindex`.
 
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::json;
 
 use super::arguments::{ReindexArgs, SearchArgs};
 use super::error::VibeError;
@@ -58,26 +59,63 @@ fn found((listed, searched): (Option<Listed>, Searched), args: &SearchArgs) -> R
     }
     looks::searchable(args.folder.as_deref())?;
     let hits = answered(searched.unwrap_or_else(|| Ok(Hits::default())))?;
-    let results: Vec<Value> = hits.hits.iter().filter_map(result).collect();
-    let mut answer = json!({ "query": args.query, "total_matches": hits.total, "results": results });
-    if let Some((done, total)) = hits.rebuilding {
-        answer["rebuilding"] = json!({ "done": done, "total": total });
-    }
-    Ok(Answer::object(answer))
+    let results = hits.hits.iter().filter_map(result).collect();
+    let rebuilding = hits.rebuilding.map(|(done, total)| Rebuilding { done, total });
+    Ok(Answer::object(Searching { query: &args.query, total_matches: hits.total, results, rebuilding }))
 }
 
-fn result(hit: &Hit) -> Option<Value> {
+/// What `search` answers.
+#[derive(Serialize)]
+struct Searching<'a> {
+    query: &'a str,
+    total_matches: usize,
+    results: Vec<Shown<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rebuilding: Option<Rebuilding>,
+}
+
+#[derive(Serialize)]
+struct Rebuilding {
+    done: usize,
+    total: usize,
+}
+
+#[derive(Serialize)]
+struct Shown<'a> {
+    project: String,
+    folder: String,
+    filename: String,
+    path: String,
+    heading: Option<&'a str>,
+    snippet: &'a str,
+    score: f64,
+    metadata: Metadata<'a>,
+}
+
+#[derive(Serialize)]
+struct Metadata<'a> {
+    #[serde(rename = "type")]
+    kind: Option<&'a str>,
+    status: Option<&'a str>,
+    updated: String,
+}
+
+fn result(hit: &Hit) -> Option<Shown<'_>> {
     let path = DocumentPath::of(hit.path.as_str())?;
-    Some(json!({
-        "project": path.project,
-        "folder": path.folder,
-        "filename": path.filename,
-        "path": path.path(),
-        "heading": hit.heading,
-        "snippet": hit.snippet,
-        "score": (hit.score * 10_000.0).round() / 10_000.0,
-        "metadata": { "type": hit.kind, "status": hit.status, "updated": hit.updated.to_string() },
-    }))
+    Some(Shown {
+        path: path.path(),
+        project: path.project,
+        folder: path.folder,
+        filename: path.filename,
+        heading: hit.heading.as_deref(),
+        snippet: &hit.snippet,
+        score: (hit.score * 10_000.0).round() / 10_000.0,
+        metadata: Metadata {
+            kind: hit.kind.as_deref(),
+            status: hit.status.as_deref(),
+            updated: hit.updated.to_string(),
+        },
+    })
 }
 
 /// What the index said. A workspace that is not there holds nothing.

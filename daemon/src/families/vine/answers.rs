@@ -1,155 +1,257 @@
 //! What callers get to see of a graph, as JSON whose keys stand in a fixed order. Annotations are never shown.
 
-use serde_json::{Map, Value};
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
 
 use super::edges::Edges;
 use super::frontier::{Frontier, Progress};
 use super::model::{Attachment, Graph, Kind, Node, Status};
 use super::query::Summary;
 
-/// In the order in which progress is told.
-const BY_STATUS: [Status; 6] =
-    [Status::Complete, Status::NotStarted, Status::Planning, Status::Blocked, Status::Started, Status::Reviewing];
-
-/// An object under construction.
-struct Object(Map<String, Value>);
-
-impl Object {
-    fn new(keys: usize) -> Self {
-        Self(Map::with_capacity(keys))
-    }
-
-    fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.0.insert(key.to_owned(), value.into());
-        self
-    }
+/// All of a task or reference.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NodeView<'a> {
+    id: &'a str,
+    kind: &'static str,
+    short_name: &'a str,
+    description: &'a str,
+    #[serde(serialize_with = "texts")]
+    dependencies: &'a [Arc<str>],
+    decisions: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attachments: Option<Vec<AttachmentView<'a>>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vine: Option<&'a str>,
 }
 
-/// All of a task or reference.
-pub fn node(node: &Node) -> Map<String, Value> {
-    let object = Object::new(10)
-        .with("id", &*node.id)
-        .with("kind", kind(node))
-        .with("shortName", node.name.as_str())
-        .with("description", node.description.as_str())
-        .with("dependencies", dependencies(node))
-        .with("decisions", decisions(node));
-    match &node.kind {
-        Kind::Task { status, attachments: all } => {
-            object.with("status", status.word()).with("attachments", attachments(all))
-        }
-        Kind::Ref { vine } => object.with("vine", vine.as_str()),
+#[derive(Debug, Serialize)]
+struct AttachmentView<'a> {
+    class: &'static str,
+    mime: &'a str,
+    uri: &'a str,
+}
+
+/// A node.
+pub fn node(node: &Node) -> NodeView<'_> {
+    NodeView {
+        id: &node.id,
+        kind: kind(node),
+        short_name: &node.name,
+        description: &node.description,
+        dependencies: &node.dependencies,
+        decisions: &node.decisions,
+        status: node.status().map(Status::word),
+        attachments: attachments(node),
+        vine: vine(node),
     }
-    .0
 }
 
 /// A list of nodes.
-pub fn nodes<'a>(all: impl Iterator<Item = &'a Node>) -> Value {
-    all.map(|one| Value::Object(node(one))).collect()
+pub fn nodes<'a>(all: impl Iterator<Item = &'a Node>) -> Vec<NodeView<'a>> {
+    all.map(node).collect()
 }
 
 /// A reference, as lists of references show it.
-fn ref_entry(node: &Node) -> Option<Value> {
-    let Kind::Ref { vine } = &node.kind else { return None };
-    let object = Object::new(4)
-        .with("id", &*node.id)
-        .with("shortName", node.name.as_str())
-        .with("vine", vine.as_str())
-        .with("dependencies", dependencies(node));
-    Some(Value::Object(object.0))
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RefView<'a> {
+    id: &'a str,
+    short_name: &'a str,
+    vine: &'a str,
+    #[serde(serialize_with = "texts")]
+    dependencies: &'a [Arc<str>],
 }
 
 /// All references among some nodes.
-pub fn refs<'a>(all: impl Iterator<Item = &'a Node>) -> Value {
-    all.filter_map(ref_entry).collect()
+pub fn refs<'a>(all: impl Iterator<Item = &'a Node>) -> Vec<RefView<'a>> {
+    let view = |node: &'a Node| {
+        let vine = vine(node)?;
+        Some(RefView { id: &node.id, short_name: &node.name, vine, dependencies: &node.dependencies })
+    };
+    all.filter_map(view).collect()
+}
+
+/// A node by its id and name.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Named<'a> {
+    id: &'a str,
+    short_name: &'a str,
 }
 
 /// Ids and names.
-pub fn names<'a>(all: impl Iterator<Item = &'a Node>) -> Value {
-    let name =
-        |node: &Node| Value::Object(Object::new(2).with("id", &*node.id).with("shortName", node.name.as_str()).0);
-    all.map(name).collect()
+pub fn names<'a>(all: impl Iterator<Item = &'a Node>) -> Vec<Named<'a>> {
+    all.map(|node| Named { id: &node.id, short_name: &node.name }).collect()
 }
 
 /// A node with what it needs.
-pub fn with_dependencies(graph: &Graph, one: &Node) -> Map<String, Value> {
+#[derive(Debug, Serialize)]
+pub struct WithDependencies<'a> {
+    #[serde(flatten)]
+    node: NodeView<'a>,
+    resolved_dependencies: Vec<Resolved<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Resolved<'a> {
+    id: &'a str,
+    short_name: &'a str,
+    kind: &'static str,
+    #[serde(flatten)]
+    rest: ResolvedRest<'a>,
+}
+
+/// A reference says where it leads before what was decided.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum ResolvedRest<'a> {
+    Task { status: &'static str, decisions: &'a [String], attachments: Option<Vec<AttachmentView<'a>>> },
+    Ref { vine: &'a str, decisions: &'a [String] },
+}
+
+/// A node with what it needs.
+pub fn with_dependencies<'a>(graph: &'a Graph, one: &'a Node) -> WithDependencies<'a> {
     let known = one.dependencies.iter().filter_map(|id| graph.node(id));
-    let resolved: Value = known.map(|node| resolved(node)).collect();
-    Object(node(one)).with("resolved_dependencies", resolved).0
+    WithDependencies { node: node(one), resolved_dependencies: known.map(|node| resolved(node)).collect() }
+}
+
+fn resolved(node: &Node) -> Resolved<'_> {
+    let decisions = node.decisions.as_slice();
+    let rest = match &node.kind {
+        Kind::Task { status, .. } => {
+            ResolvedRest::Task { status: status.word(), decisions, attachments: attachments(node) }
+        }
+        Kind::Ref { vine } => ResolvedRest::Ref { vine, decisions },
+    };
+    Resolved { id: &node.id, short_name: &node.name, kind: kind(node), rest }
 }
 
 /// A node with what it needs and who needs it.
-pub fn context(graph: &Graph, edges: &Edges, at: usize) -> Value {
-    let dependants: Value = edges.needed_by(at).map(|at| dependant(&graph.nodes()[at])).collect();
-    let object = Object(with_dependencies(graph, &graph.nodes()[at])).with("dependant_tasks", dependants);
-    Value::Object(object.0)
+#[derive(Debug, Serialize)]
+pub struct Context<'a> {
+    #[serde(flatten)]
+    node: WithDependencies<'a>,
+    dependant_tasks: Vec<Dependant<'a>>,
 }
 
-fn resolved(node: &Node) -> Value {
-    let object = Object::new(6).with("id", &*node.id).with("shortName", node.name.as_str()).with("kind", kind(node));
-    let object = match &node.kind {
-        Kind::Task { status, attachments: all } => object
-            .with("status", status.word())
-            .with("decisions", decisions(node))
-            .with("attachments", attachments(all)),
-        Kind::Ref { vine } => object.with("vine", vine.as_str()).with("decisions", decisions(node)),
-    };
-    Value::Object(object.0)
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Dependant<'a> {
+    id: &'a str,
+    short_name: &'a str,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
 }
 
-fn dependant(node: &Node) -> Value {
-    let object = Object::new(4).with("id", &*node.id).with("shortName", node.name.as_str()).with("kind", kind(node));
-    let object = match node.status() {
-        Some(status) => object.with("status", status.word()),
-        None => object,
+/// A node with what it needs and who needs it.
+pub fn context<'a>(graph: &'a Graph, edges: &Edges, at: usize) -> Context<'a> {
+    let dependant = |at: usize| {
+        let node = &*graph.nodes()[at];
+        Dependant { id: &node.id, short_name: &node.name, kind: kind(node), status: node.status().map(Status::word) }
     };
-    Value::Object(object.0)
+    let dependant_tasks = edges.needed_by(at).map(dependant).collect();
+    Context { node: with_dependencies(graph, &graph.nodes()[at]), dependant_tasks }
 }
 
 /// What `vine_next` answers.
-pub fn next(graph: &Graph, frontier: &Frontier) -> Value {
-    let list = |places: &[u32]| nodes(places.iter().map(|at| &*graph.nodes()[*at as usize]));
-    let object = Object::new(5)
-        .with("ready_to_start", list(&frontier.ready_to_start))
-        .with("ready_to_complete", list(&frontier.ready_to_complete))
-        .with("blocked", list(&frontier.blocked))
-        .with("needs_expansion", refs(frontier.needs_expansion.iter().map(|at| &*graph.nodes()[*at as usize])))
-        .with("progress", progress(graph, frontier));
-    Value::Object(object.0)
+#[derive(Debug, Serialize)]
+pub struct Next<'a> {
+    #[serde(flatten)]
+    lists: Lists<'a>,
+    progress: ProgressView<'a>,
 }
 
 /// What `vine_write` answers.
-pub fn written(summary: String, graph: &Graph, frontier: &Frontier, claimed: Option<Value>) -> Value {
-    let Value::Object(mut next) = next(graph, frontier) else { return Value::Null };
-    let mut take = |key: &str| next.remove(key).unwrap_or_default();
-    let object = Object::new(7)
-        .with("summary", summary)
-        .with("progress", take("progress"))
-        .with("ready_to_start", take("ready_to_start"))
-        .with("ready_to_complete", take("ready_to_complete"))
-        .with("blocked", take("blocked"))
-        .with("needs_expansion", take("needs_expansion"));
-    let object = match claimed {
-        Some(claimed) => object.with("claimed", claimed),
-        None => object,
-    };
-    Value::Object(object.0)
+#[derive(Debug, Serialize)]
+pub struct Written<'a> {
+    summary: String,
+    progress: ProgressView<'a>,
+    #[serde(flatten)]
+    lists: Lists<'a>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    claimed: Option<Vec<WithDependencies<'a>>>,
 }
 
-fn progress(graph: &Graph, frontier: &Frontier) -> Value {
+#[derive(Debug, Serialize)]
+struct Lists<'a> {
+    ready_to_start: Vec<NodeView<'a>>,
+    ready_to_complete: Vec<NodeView<'a>>,
+    blocked: Vec<NodeView<'a>>,
+    needs_expansion: Vec<RefView<'a>>,
+}
+
+#[derive(Debug, Serialize)]
+struct ProgressView<'a> {
+    total: usize,
+    complete: usize,
+    percentage: u64,
+    ready_count: usize,
+    root_id: &'a str,
+    root_status: &'static str,
+    by_status: ByStatus,
+}
+
+/// In the order in which progress is told.
+#[derive(Debug, Serialize)]
+struct ByStatus {
+    complete: usize,
+    notstarted: usize,
+    planning: usize,
+    blocked: usize,
+    started: usize,
+    reviewing: usize,
+}
+
+/// What `vine_next` answers.
+pub fn next<'a>(graph: &'a Graph, frontier: &Frontier) -> Next<'a> {
+    Next { lists: lists(graph, frontier), progress: progress(graph, frontier) }
+}
+
+/// What `vine_write` answers.
+pub fn written<'a>(
+    summary: String,
+    graph: &'a Graph,
+    frontier: &Frontier,
+    claimed: Option<Vec<WithDependencies<'a>>>,
+) -> Written<'a> {
+    Written { summary, progress: progress(graph, frontier), lists: lists(graph, frontier), claimed }
+}
+
+fn lists<'a>(graph: &'a Graph, frontier: &Frontier) -> Lists<'a> {
+    let list = |places: &[u32]| nodes(places.iter().map(|at| &*graph.nodes()[*at as usize]));
+    Lists {
+        ready_to_start: list(&frontier.ready_to_start),
+        ready_to_complete: list(&frontier.ready_to_complete),
+        blocked: list(&frontier.blocked),
+        needs_expansion: refs(frontier.needs_expansion.iter().map(|at| &*graph.nodes()[*at as usize])),
+    }
+}
+
+fn progress<'a>(graph: &'a Graph, frontier: &Frontier) -> ProgressView<'a> {
     let progress: &Progress = &frontier.progress;
     let root = graph.nodes().first();
-    let by_status =
-        BY_STATUS.iter().fold(Object::new(6), |object, status| object.with(status.word(), progress.of(*status)));
-    let object = Object::new(7)
-        .with("total", progress.total)
-        .with("complete", progress.of(Status::Complete))
-        .with("percentage", progress.percentage())
-        .with("ready_count", frontier.ready_to_start.len())
-        .with("root_id", root.map_or("", |root| &*root.id))
-        .with("root_status", root.and_then(|root| root.status()).map_or("ref", Status::word))
-        .with("by_status", by_status.0);
-    Value::Object(object.0)
+    ProgressView {
+        total: progress.total,
+        complete: progress.of(Status::Complete),
+        percentage: progress.percentage(),
+        ready_count: frontier.ready_to_start.len(),
+        root_id: root.map_or("", |root| &*root.id),
+        root_status: root.and_then(|root| root.status()).map_or("ref", Status::word),
+        by_status: ByStatus {
+            complete: progress.of(Status::Complete),
+            notstarted: progress.of(Status::NotStarted),
+            planning: progress.of(Status::Planning),
+            blocked: progress.of(Status::Blocked),
+            started: progress.of(Status::Started),
+            reviewing: progress.of(Status::Reviewing),
+        },
+    }
 }
 
 /// A summary for people.
@@ -167,19 +269,20 @@ fn kind(node: &Node) -> &'static str {
     if node.is_ref() { "ref" } else { "task" }
 }
 
-fn dependencies(node: &Node) -> Value {
-    node.dependencies.iter().map(|id| Value::from(&**id)).collect()
+fn vine(node: &Node) -> Option<&str> {
+    match &node.kind {
+        Kind::Ref { vine } => Some(vine),
+        Kind::Task { .. } => None,
+    }
 }
 
-fn decisions(node: &Node) -> Value {
-    node.decisions.iter().map(|decision| Value::from(decision.as_str())).collect()
+fn attachments(node: &Node) -> Option<Vec<AttachmentView<'_>>> {
+    let Kind::Task { attachments, .. } = &node.kind else { return None };
+    let views =
+        attachments.iter().map(|Attachment { class, mime, uri }| AttachmentView { class: class.word(), mime, uri });
+    Some(views.collect())
 }
 
-fn attachments(all: &[Attachment]) -> Value {
-    let attachment = |Attachment { class, mime, uri }: &Attachment| {
-        Value::Object(
-            Object::new(3).with("class", class.word()).with("mime", mime.as_str()).with("uri", uri.as_str()).0,
-        )
-    };
-    all.iter().map(attachment).collect()
+fn texts<S: Serializer>(texts: &[Arc<str>], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(texts.iter().map(|text| &**text))
 }

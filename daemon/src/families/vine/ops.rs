@@ -4,9 +4,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde_json::Value;
-
-use super::answers;
+use super::answers::{self, WithDependencies};
 use super::apply::Draft;
 use super::arguments::{Action, ExpandArgs, ReadArgs, WriteArgs};
 use super::edges::Edges;
@@ -110,7 +108,7 @@ pub fn read(opened: &Opened, args: &ReadArgs) -> Result<Answer, VineError> {
             (None, Some(words)) => answers::nodes(query::search(graph, words)),
             (None, None) => answers::nodes(all()),
         }),
-        Action::Task => Answer::pretty(Value::Object(answers::node(&graph.nodes()[at("task")?]))),
+        Action::Task => Answer::pretty(answers::node(&graph.nodes()[at("task")?])),
         Action::Context => Answer::pretty(answers::context(graph, edges, at("context")?)),
         Action::Descendants => {
             let below = query::descendants(edges, at("descendants")?, graph.nodes().len());
@@ -252,7 +250,7 @@ fn finished(
     edges: Arc<Edges>,
     before: Option<&Plan>,
     operations: &[Operation],
-    claimed: Option<Value>,
+    claimed: Option<Vec<WithDependencies<'_>>>,
 ) -> Result<(Plan, Answer), VineError> {
     let frontier = Arc::new(frontier(graph, &edges));
     let (written, read_back) = render(graph, before.and_then(Plan::before))?;
@@ -265,7 +263,7 @@ fn finished(
 }
 
 /// One entry for each claim, as things are after the batch; what the batch removed again is left out.
-fn claimed(graph: &Graph, operations: &[Operation]) -> Option<Value> {
+fn claimed<'a>(graph: &'a Graph, operations: &[Operation]) -> Option<Vec<WithDependencies<'a>>> {
     let mut claims = operations
         .iter()
         .filter_map(|operation| match operation {
@@ -275,7 +273,7 @@ fn claimed(graph: &Graph, operations: &[Operation]) -> Option<Value> {
         .peekable();
     claims.peek()?;
     let nodes = claims.filter_map(|id| graph.node(id));
-    Some(nodes.map(|node| Value::Object(answers::with_dependencies(graph, node))).collect())
+    Some(nodes.map(|node| answers::with_dependencies(graph, node)).collect())
 }
 
 /// Where a new file goes, if it may.

@@ -317,6 +317,7 @@ fn a_task_becomes_a_plan_of_its_own() {
     );
     assert_eq!((&edit.files[0].place, edit.files[0].path.as_str()), (&Place::Fixed("/w/sub".into()), "a.vine"));
     let Body::Pretty(answer) = answer.body else { panic!("JSON") };
+    let answer = answer.value();
     assert_eq!(answer["summary"], "2 operation(s) applied: set \"root\" → complete; extracted \"a\" to ref (sub/a).");
     assert!(answer.get("claimed").is_none());
 }
@@ -329,6 +330,7 @@ fn a_plan_is_made_of_nothing() {
     let (answer, text) = made(json!([{ "op": "create" }, { "op": "add_ref", "id": "x", "name": "X", "vine": "u" }, { "op": "add_dep", "taskId": "r", "depId": "x" }, { "op": "add_task", "id": "r", "name": "R" }, { "op": "claim", "id": "r" }])).expect("a plan");
     assert_eq!(text, "vine 1.2.0\n---\n[r] R (started)\n-> x\n---\nref [x] X (u)\n");
     let Body::Pretty(answer) = answer.body else { panic!("JSON") };
+    let answer = answer.value();
     let keys: Vec<&String> = answer.as_object().expect("an object").keys().collect();
     assert_eq!(keys, ["summary", "progress", "ready_to_start", "ready_to_complete", "blocked", "needs_expansion"]);
     let refused = |operations: Value| made(operations).expect_err("a refusal");
@@ -358,6 +360,7 @@ fn claims_show_the_state_after_the_batch() {
     let plan = Arc::new(Plan::read(PLAN.as_bytes()));
     let operations = json!([{ "op": "claim", "id": "a" }, { "op": "claim", "id": "a" }, { "op": "update", "id": "a", "name": "Late" }]);
     let Body::Pretty(answer) = write(&plan, &operations).expect("an edit").0.body else { panic!("JSON") };
+    let answer = answer.value();
     let claimed = answer["claimed"].as_array().expect("a list");
     assert_eq!((claimed.len(), &claimed[0]), (2, &claimed[1]));
     let keys: Vec<&String> = claimed[0].as_object().expect("an object").keys().collect();
@@ -383,6 +386,7 @@ fn claims_show_the_state_after_the_batch() {
     assert_eq!(answer["summary"], "3 operation(s) applied: claimed \"a\"; claimed \"a\"; updated \"a\".");
     let gone = json!([{ "op": "claim", "id": "a" }, { "op": "remove_task", "id": "a" }]);
     let Body::Pretty(answer) = write(&plan, &gone).expect("an edit").0.body else { panic!("JSON") };
+    let answer = answer.value();
     assert_eq!(answer["claimed"], json!([]));
 }
 

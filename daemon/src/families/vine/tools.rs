@@ -181,7 +181,7 @@ mod tests {
         let arguments: Value = serde_json::from_str(&arguments.to_string().replace('~', &real)).expect("JSON");
         let outcome = called(home.path(), name, &arguments).map(|(answer, _)| match answer.body {
             Body::Text(text) => text,
-            Body::Pretty(value) => format!("{value:#}"),
+            Body::Pretty(json) => json.indented(),
             Body::Object(_) => panic!("never so"),
         });
         let outcome = outcome.map_err(|failure| crate::present::sentence(&failure).replace(&real, "~"));

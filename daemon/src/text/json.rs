@@ -1,0 +1,136 @@
+//! JSON as text. An answer is written once; it goes to hosts, into the journal and over HTTP as it stands.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use serde_json::value::{RawValue, to_raw_value};
+
+/// A JSON value, as text without blanks.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Json(Box<RawValue>);
+
+impl Json {
+    /// Writes something down. What cannot be written in JSON is null.
+    pub fn of(value: &(impl Serialize + ?Sized)) -> Self {
+        Self(to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned()))
+    }
+
+    /// The text.
+    pub fn text(&self) -> &str {
+        self.0.get()
+    }
+
+    /// Whether it has keys.
+    pub fn is_object(&self) -> bool {
+        self.text().starts_with('{')
+    }
+
+    /// For whoever wants to look into it.
+    pub fn value(&self) -> Value {
+        serde_json::from_str(self.text()).unwrap_or_default()
+    }
+
+    /// For people: a line for each element and key, two blanks for each level.
+    pub fn indented(&self) -> String {
+        let text = self.text();
+        let mut indented = String::with_capacity(text.len() * 3 / 2);
+        let mut level = 0;
+        // Everything up to here has been copied.
+        let mut copied = 0;
+        let bytes = text.as_bytes();
+        let mut at = 0;
+        while let Some(byte) = bytes.get(at) {
+            match byte {
+                b'"' => at += string_length(&bytes[at..]) - 1,
+                b'{' | b'[' if matches!(bytes.get(at + 1), Some(b'}' | b']')) => at += 1,
+                b'{' | b'[' | b',' => {
+                    indented.push_str(&text[copied..=at]);
+                    copied = at + 1;
+                    level += usize::from(*byte != b',');
+                    begin_line(&mut indented, level);
+                }
+                b'}' | b']' => {
+                    indented.push_str(&text[copied..at]);
+                    copied = at;
+                    level -= 1;
+                    begin_line(&mut indented, level);
+                }
+                b':' => {
+                    indented.push_str(&text[copied..=at]);
+                    copied = at + 1;
+                    indented.push(' ');
+                }
+                _ => {}
+            }
+            at += 1;
+        }
+        indented.push_str(&text[copied..]);
+        indented
+    }
+}
+
+fn begin_line(text: &mut String, level: usize) {
+    text.push('\n');
+    (0..level).for_each(|_| text.push_str("  "));
+}
+
+/// How long the string is with which a text begins, quotes included.
+fn string_length(bytes: &[u8]) -> usize {
+    let mut at = 1;
+    loop {
+        match bytes.get(at) {
+            Some(b'\\') => at += 2,
+            Some(b'"') | None => return at + 1,
+            _ => at += 1,
+        }
+    }
+}
+
+impl PartialEq for Json {
+    fn eq(&self, other: &Self) -> bool {
+        self.text() == other.text()
+    }
+}
+
+impl Eq for Json {}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn values() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            (-1_000_000_i32..1_000_000).prop_map(|number| Value::from(f64::from(number) / 100.0)),
+            any::<String>().prop_map(Value::from),
+            "[\"\\\\,:{}\\[\\]\n ]{0,6}".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 5, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..5).prop_map(Value::from),
+                prop::collection::vec((any::<String>(), inner), 0..5).prop_map(|all| all.into_iter().collect()),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn text_says_what_the_value_said(value in values()) {
+            let json = Json::of(&value);
+            prop_assert_eq!(json.text(), serde_json::to_string(&value).expect("JSON"));
+            prop_assert_eq!(json.indented(), serde_json::to_string_pretty(&value).expect("JSON"));
+            prop_assert_eq!(json.value(), value);
+        }
+    }
+
+    #[test]
+    fn only_objects_have_keys() {
+        assert!(Json::of(&json!({})).is_object());
+        assert!(!Json::of("{").is_object() && !Json::of(&json!([{}])).is_object());
+    }
+}

@@ -17,6 +17,7 @@ pub struct Chance;
 impl Look for Chance {
     type Seen = [u64; 2];
     const ON_DISK: bool = false;
+    const GLANCES: bool = true;
 
     fn look(self, _: &Eyes<'_>) -> [u64; 2] {
         [number(), number()]

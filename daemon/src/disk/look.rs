@@ -17,9 +17,10 @@ use crate::families::need::{
 impl FileAt {
     /// The file, and the name by which it was found.
     fn open(&self, eyes: &Eyes<'_>) -> Result<(OpenFile, Arc<Root>, RelativePath), Unseen> {
-        let root = eyes.roots.open(&self.place.tree(eyes)?)?;
+        let root = open(&self.place, eyes)?;
         match root.open_file(&self.path, self.links) {
             Err(Unseen::Missing) => {
+                eyes.may_wait()?;
                 let path = root.respelt(&self.path, self.links).ok_or(Unseen::Missing)?;
                 Ok((root.open_file(&path, self.links)?, root, path))
             }
@@ -28,29 +29,48 @@ impl FileAt {
     }
 }
 
+/// The tree at a place, if it may be looked at.
+fn open(place: &Place, eyes: &Eyes<'_>) -> Result<Arc<Root>, Unseen> {
+    let tree = place.tree(eyes)?;
+    eyes.may_look_in(&tree)?;
+    eyes.roots.open(&tree)
+}
+
 impl Look for FileAt {
     type Seen = Result<FileSeen, Unseen>;
+    const GLANCES: bool = true;
 
     fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
-        self.open(eyes)?.0.read(self.size_limit)
+        let file = self.open(eyes)?.0;
+        match eyes.glance {
+            Some(glance) => file.read_at_once(self.size_limit).unwrap_or_else(|| Err(glance.refuse())),
+            None => file.read(self.size_limit),
+        }
     }
 }
 
 impl<M: Model> Look for ModelAt<M> {
     type Seen = Result<ModelSeen<M>, Unseen>;
+    const GLANCES: bool = true;
 
     fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
         let (file, root, path) = self.file.open(eyes)?;
         let (device, inode) = root.number()?;
-        eyes.models.of(&(device, inode, path), file, self.file.size_limit)
+        let name = (device, inode, path);
+        match eyes.glance {
+            Some(glance) => eyes.models.known(&name, file.identity()).ok_or_else(|| glance.refuse()),
+            None => eyes.models.of(&name, file, self.file.size_limit),
+        }
     }
 }
 
 impl<M: Model> Look for ModelsBelow<M> {
     type Seen = Result<Vec<Below<M>>, Unseen>;
+    const GLANCES: bool = true;
 
     fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
-        let root = eyes.roots.open(&self.place.tree(eyes)?)?;
+        eyes.may_wait()?;
+        let root = open(&self.place, eyes)?;
         let start = self.path.as_ref().map(|path| root.real(path, self.links)).transpose()?;
         let (device, inode) = root.number()?;
         let mut below = Vec::new();
@@ -92,10 +112,20 @@ impl<M: Model> Look for ModelsBelow<M> {
 
 impl Look for FirstAt {
     type Seen = Option<Found>;
+    const GLANCES: bool = true;
 
-    fn look(self, _: &Eyes<'_>) -> Self::Seen {
-        let which = self.0.iter().position(|path| path.exists())?;
-        Some(Found { which, file: real(&self.0[which]) })
+    fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
+        for (which, path) in self.0.iter().enumerate() {
+            eyes.may_look_in(path.parent().unwrap_or(path)).ok()?;
+            if fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink()) {
+                // It may lead to another disk.
+                eyes.may_wait().ok()?;
+            }
+            if path.exists() {
+                return Some(Found { which, file: real(path) });
+            }
+        }
+        None
     }
 }
 
@@ -111,25 +141,30 @@ fn real(path: &Path) -> Result<(Place, RelativePath), Unseen> {
 
 impl Look for IsTaken {
     type Seen = bool;
+    const GLANCES: bool = true;
 
-    fn look(self, _: &Eyes<'_>) -> bool {
-        fs::symlink_metadata(&self.0).is_ok()
+    fn look(self, eyes: &Eyes<'_>) -> bool {
+        eyes.may_wait().is_ok() && fs::symlink_metadata(&self.0).is_ok()
     }
 }
 
 impl Look for IsLink {
     type Seen = Result<bool, Unseen>;
+    const GLANCES: bool = true;
 
     fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
+        eyes.may_wait()?;
         Ok(fs::symlink_metadata(self.0.tree(eyes)?).is_ok_and(|tree| tree.is_symlink()))
     }
 }
 
 impl Look for ListingAt {
     type Seen = Result<Vec<Entry>, Unseen>;
+    const GLANCES: bool = true;
 
     fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
-        let root = eyes.roots.open(&self.place.tree(eyes)?)?;
+        eyes.may_wait()?;
+        let root = open(&self.place, eyes)?;
         match (root.list(self.path.as_ref(), self.links), &self.path) {
             (Err(Unseen::Missing), Some(path)) => {
                 let path = root.respelt(path, self.links).ok_or(Unseen::Missing)?;
@@ -145,8 +180,15 @@ impl Place {
     pub fn tree(&self, eyes: &Eyes<'_>) -> Result<PathBuf, Unseen> {
         match self {
             Self::Fixed(path) => Ok(path.clone()),
-            Self::InProject { unless: Some(path), .. } if path.is_dir() => Ok(path.clone()),
-            Self::InProject { project, below, .. } => project.tree(below, eyes),
+            Self::InProject { unless, project, below } => {
+                if let Some(path) = unless {
+                    eyes.may_look_in(path.parent().unwrap_or(path))?;
+                    if path.is_dir() {
+                        return Ok(path.clone());
+                    }
+                }
+                project.tree(below, eyes)
+            }
         }
     }
 }
@@ -161,7 +203,7 @@ mod tests {
 
     use super::*;
     use crate::disk::project::Known;
-    use crate::disk::{Models, RelativePath, Reporter, Roots};
+    use crate::disk::{Glance, Models, RelativePath, Reporter, Roots};
     use crate::families::need::{Then, WhichProject};
     use crate::tools::Session;
 
@@ -186,6 +228,7 @@ mod tests {
             index: None,
             session: &session,
             reporter: &Reporter::default(),
+            glance: None,
         };
         let place = place(home.path());
         let path = RelativePath::parse("\u{304c}.md").expect("a path");
@@ -201,7 +244,61 @@ mod tests {
         let (roots, projects, models, reporter) =
             (Roots::default(), Known::outside(None), Models::default(), Reporter::default());
         let (index, session, reporter) = (None, &session, &reporter);
-        look.look(&Eyes { roots: &roots, projects: &projects, models: &models, index, session, reporter })
+        look.look(&Eyes { roots: &roots, projects: &projects, models: &models, index, session, reporter, glance: None })
+    }
+
+    #[test]
+    fn a_glance_sees_what_was_looked_at_before_and_nothing_else() {
+        let home = TempDir::new().expect("a temporary directory");
+        let real = fs::canonicalize(home.path()).expect("its own path");
+        let file = real.join("file");
+        fs::write(&file, "one").expect("a file");
+        fs::write(real.join("large"), vec![b'x'; 100_000]).expect("a file");
+        std::os::unix::fs::symlink("file", real.join("link")).expect("a link");
+        let (session, roots, projects) = (Session::default(), Roots::default(), Known::outside(None));
+        let (models, reporter) = (Models::default(), Reporter::default());
+        let eyes = |glance| Eyes {
+            roots: &roots,
+            projects: &projects,
+            models: &models,
+            index: None,
+            session: &session,
+            reporter: &reporter,
+            glance,
+        };
+        let at = |name: &str| {
+            let place = Place::Fixed(real.clone());
+            FileAt { place, path: path(name), links: Links::Never, size_limit: 1 << 20 }
+        };
+        /// What a glance sees; none if it is refused.
+        fn glanced<'a, L: Look>(look: L, eyes: impl Fn(Option<&'a Glance>) -> Eyes<'a>) -> Option<L::Seen> {
+            let glance: &'a Glance = Box::leak(Box::default());
+            let seen = look.look(&eyes(Some(glance)));
+            (!glance.is_refused()).then_some(seen)
+        }
+        let words = |seen: Result<ModelSeen<Words>, Unseen>| seen.expect("a model").model.0.clone();
+        assert!(glanced(at("file"), eyes).is_none(), "nobody knows yet whether the disk is near");
+        assert!(glanced(FirstAt(vec![file.clone()]), eyes).is_none());
+        assert_eq!(at("file").look(&eyes(None)).expect("a file").bytes, b"one");
+        assert_eq!(glanced(at("file"), eyes).expect("in memory").expect("a file").bytes, b"one");
+        assert!(glanced(at("large"), eyes).is_none(), "too much for a glance");
+        assert!(glanced(at("\u{304c}"), eyes).is_none(), "another spelling must be looked for");
+        assert_eq!(glanced(FirstAt(vec![real.join("none"), file.clone()]), eyes).flatten().expect("there").which, 1);
+        assert!(glanced(FirstAt(vec![real.join("link")]), eyes).is_none(), "a link may lead to another disk");
+        assert!(
+            glanced(ListingAt { place: Place::Fixed(real.clone()), path: None, links: Links::Never }, eyes).is_none()
+        );
+        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(9);
+        let age = || fs::File::options().write(true).open(&file).expect("a file").set_modified(old).expect("a time");
+        age();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        assert!(glanced(ModelAt::<Words>::of(at("file")), eyes).is_none(), "nobody has made a model of it");
+        assert_eq!(words(ModelAt::of(at("file")).look(&eyes(None))), "one");
+        assert_eq!(words(glanced(ModelAt::of(at("file")), eyes).expect("a model is there")), "one");
+        fs::write(&file, "two").expect("a file");
+        age();
+        assert!(glanced(ModelAt::<Words>::of(at("file")), eyes).is_none(), "the model is not of this text");
+        assert_eq!(words(ModelAt::of(at("file")).look(&eyes(None))), "two");
     }
 
     fn path(text: &str) -> RelativePath {

@@ -60,6 +60,9 @@ pub mod models;
 /// Carries out what a tool needs to look at.
 pub mod look;
 
+/// Looking without waiting.
+pub mod glance;
+
 /// How far a long look has come, and whether it is still wanted.
 pub mod reporter;
 
@@ -67,6 +70,7 @@ pub mod reporter;
 pub mod own;
 
 pub use digest::Digest;
+pub use glance::Glance;
 pub use models::Models;
 pub use path::RelativePath;
 pub use reporter::Reporter;
@@ -94,4 +98,6 @@ pub struct Eyes<'a> {
     pub session: &'a Session,
     /// To whom a long look tells how far it has come.
     pub reporter: &'a Reporter,
+    /// Only a glance is wanted: nothing may wait.
+    pub glance: Option<&'a Glance>,
 }

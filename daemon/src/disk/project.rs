@@ -110,10 +110,13 @@ impl WhichProject {
 
     /// The canonical directory from which the project is looked for.
     fn start(&self, eyes: &Eyes<'_>) -> Result<PathBuf, Unseen> {
+        let told = eyes.session.path("TODO_PROJECT_ROOT");
+        let directories = told.into_iter().chain(eyes.session.directory.as_deref());
+        directories.chain(eyes.session.roots().iter().map(PathBuf::as_path)).try_for_each(|it| eyes.may_look_in(it))?;
         match self {
             // What is not there gets the same answer as what may not be seen.
             Self::Named(path) => Some(path)
-                .filter(|path| path.is_absolute())
+                .filter(|path| path.is_absolute() && eyes.may_look_in(path).is_ok())
                 .and_then(|path| canonical(path))
                 .filter(|directory| eyes.projects.is_reached(directory, eyes.session))
                 .ok_or_else(|| Unseen::ForeignProject(path.clone())),
@@ -215,6 +218,7 @@ mod tests {
             index: None,
             session: &session,
             reporter: &Reporter::default(),
+            glance: None,
         };
         let which = said.named.as_ref().map_or(WhichProject::Session, |name| WhichProject::Named(at(name)));
         let expected = expected.map(|name| home.join(name)).map_err(|unseen| match unseen {
@@ -288,6 +292,7 @@ mod tests {
             index: None,
             session: &Session::default(),
             reporter: &Reporter::default(),
+            glance: None,
         };
         let named = home.join("repo/out");
         assert_eq!(WhichProject::Named(named.clone()).project(&eyes), Err(Unseen::ForeignProject(named)));
@@ -330,6 +335,7 @@ mod tests {
                 index: None,
                 session: &session,
                 reporter: &Reporter::default(),
+                glance: None,
             };
             assert_eq!(WhichProject::Session.tree(Path::new("vault"), &eyes), Ok(home.join(expected)));
         }

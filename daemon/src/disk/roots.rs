@@ -6,10 +6,11 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dashmap::DashMap;
+use dashmap::{DashMap, DashSet};
 
 use super::Root;
 use crate::families::need::Unseen;
+use crate::watch::remote;
 
 /// So many directories are held open; then all are let go, and those in use come back.
 const LIMIT: usize = 256;
@@ -18,6 +19,8 @@ const LIMIT: usize = 256;
 #[derive(Debug, Default)]
 pub struct Roots {
     open: DashMap<PathBuf, Arc<Root>>,
+    /// Directories on disks of this machine.
+    near: DashSet<PathBuf>,
 }
 
 impl Roots {
@@ -36,6 +39,22 @@ impl Roots {
         }
         self.open.insert(path.to_owned(), Arc::clone(&root));
         Ok(root)
+    }
+
+    /// Takes note of where a directory is, by asking a disk that may be slow.
+    pub fn meet(&self, directory: &Path) {
+        if self.near.contains(directory) || remote::is_silent(directory) {
+            return;
+        }
+        if self.near.len() >= LIMIT {
+            self.near.clear();
+        }
+        self.near.insert(directory.to_owned());
+    }
+
+    /// Whether a directory is known to be on a disk of this machine, which answers at once.
+    pub fn is_near(&self, directory: &Path) -> bool {
+        self.near.contains(directory)
     }
 }
 

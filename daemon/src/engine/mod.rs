@@ -258,6 +258,7 @@ impl Engine {
             index: Some(&self.index),
             session,
             reporter,
+            glance: None,
         }
     }
 

@@ -20,6 +20,9 @@ pub trait Look: Sized {
     /// Whether looking waits for a disk; a call without it runs at once.
     const ON_DISK: bool = true;
 
+    /// Whether a glance may be tried first: a look that asks `eyes` before anything that may wait.
+    const GLANCES: bool = false;
+
     /// Looks. Only `disk` implements this for anything that waits.
     fn look(self, eyes: &Eyes<'_>) -> Self::Seen;
 }
@@ -195,6 +198,7 @@ impl<A: fmt::Debug, F> fmt::Debug for Then<A, F> {
 impl<A: Look, B: Look, F: FnOnce(&A::Seen) -> B> Look for Then<A, F> {
     type Seen = (A::Seen, B::Seen);
     const ON_DISK: bool = A::ON_DISK || B::ON_DISK;
+    const GLANCES: bool = A::GLANCES && B::GLANCES;
 
     fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
         let first = self.0.look(eyes);
@@ -273,6 +277,7 @@ pub struct Carried<T>(pub T);
 impl<T> Look for Carried<T> {
     type Seen = T;
     const ON_DISK: bool = false;
+    const GLANCES: bool = true;
 
     fn look(self, _: &Eyes<'_>) -> T {
         self.0
@@ -282,6 +287,7 @@ impl<T> Look for Carried<T> {
 impl Look for () {
     type Seen = ();
     const ON_DISK: bool = false;
+    const GLANCES: bool = true;
 
     fn look(self, _: &Eyes<'_>) {}
 }
@@ -289,6 +295,7 @@ impl Look for () {
 impl<A: Look, B: Look> Look for (A, B) {
     type Seen = (A::Seen, B::Seen);
     const ON_DISK: bool = A::ON_DISK || B::ON_DISK;
+    const GLANCES: bool = A::GLANCES && B::GLANCES;
 
     fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
         (self.0.look(eyes), self.1.look(eyes))
@@ -298,6 +305,7 @@ impl<A: Look, B: Look> Look for (A, B) {
 impl<A: Look, B: Look, C: Look> Look for (A, B, C) {
     type Seen = (A::Seen, B::Seen, C::Seen);
     const ON_DISK: bool = A::ON_DISK || B::ON_DISK || C::ON_DISK;
+    const GLANCES: bool = A::GLANCES && B::GLANCES && C::GLANCES;
 
     fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
         (self.0.look(eyes), self.1.look(eyes), self.2.look(eyes))
@@ -307,6 +315,7 @@ impl<A: Look, B: Look, C: Look> Look for (A, B, C) {
 impl<L: Look> Look for Option<L> {
     type Seen = Option<L::Seen>;
     const ON_DISK: bool = L::ON_DISK;
+    const GLANCES: bool = L::GLANCES;
 
     fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
         self.map(|look| look.look(eyes))
@@ -316,6 +325,7 @@ impl<L: Look> Look for Option<L> {
 impl<L: Look> Look for Vec<L> {
     type Seen = Vec<L::Seen>;
     const ON_DISK: bool = L::ON_DISK;
+    const GLANCES: bool = L::GLANCES;
 
     fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
         self.into_iter().map(|look| look.look(eyes)).collect()
@@ -329,6 +339,7 @@ pub struct Moment;
 impl Look for Moment {
     type Seen = Now;
     const ON_DISK: bool = false;
+    const GLANCES: bool = true;
 
     fn look(self, eyes: &Eyes<'_>) -> Now {
         Now::read(&eyes.session.zone.0)

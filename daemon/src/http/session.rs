@@ -107,7 +107,7 @@ impl Visits {
             umask: self.umask,
             ..Session::default()
         });
-        let call = Call { engine, catalogue, session, turns: Arc::new(Semaphore::new(TURNS)) };
+        let call = Call { engine, catalogue, session, turns: Arc::new(Semaphore::new(TURNS)), slow: Arc::default() };
         let attended = Attended::begin(&call);
         Ok(Visit { call, connected, attended })
     }

@@ -262,6 +262,12 @@ impl Index {
         Ok(self.keeper.wait_for(family, root))
     }
 
+    /// A tree that somebody wants and that is known, without waiting.
+    pub fn known(&self, family: &'static str, root: &Path) -> Option<TreeId> {
+        let is_wanted = self.wants.lock().get(&(family, root.to_owned())).is_some_and(|wanted| wanted.count > 0);
+        self.keeper.ready(family, root).filter(|_| is_wanted)
+    }
+
     /// What does the work.
     pub fn keeper(&self) -> &Keeper {
         &self.keeper

@@ -13,7 +13,7 @@ use super::shelf::Snapshot;
 use super::snippet::Marker;
 use super::stems::Stems;
 use super::texts::NoText;
-use crate::disk::RelativePath;
+use crate::disk::{Glance, RelativePath};
 use crate::families::facts::{Hit, Hits, NoAnswer, SearchFor};
 
 /// How long a search waits for a tree that is being caught up with.
@@ -52,8 +52,14 @@ impl Keeper {
         }
     }
 
-    /// Searches in a tree.
-    pub fn search(&self, asked: &SearchFor, viewer: Viewer) -> Result<Hits, NoAnswer> {
+    /// A tree that is known, without waiting.
+    pub fn ready(&self, family: &str, root: &std::path::Path) -> Option<TreeId> {
+        let desk = self.desk.try_lock()?;
+        desk.find(family, root).filter(|tree| matches!(desk.trees[*tree as usize].state, State::Ready))
+    }
+
+    /// Searches in a tree. A glance sees only texts that are in memory.
+    pub fn search(&self, asked: &SearchFor, viewer: Viewer, glance: Option<&Glance>) -> Result<Hits, NoAnswer> {
         let query = Query::read(&asked.query);
         let mut stems = Stems::default();
         let mut attempt = 0;
@@ -64,8 +70,16 @@ impl Keeper {
             let mut matches = found.map_err(|Ill(why)| NoAnswer::Index(why))?;
             let total = matches.len();
             let best = best(&mut matches, asked.limit, &snapshot);
-            match self.show(&snapshot, &mut Marker::new(&query, &mut stems), best, viewer.tree, attempt == ATTEMPTS) {
+            match self.show(
+                &snapshot,
+                &mut Marker::new(&query, &mut stems),
+                best,
+                viewer.tree,
+                attempt == ATTEMPTS,
+                glance,
+            ) {
                 Some(hits) => return Ok(Hits { total, hits, rebuilding: None }),
+                None if glance.is_some_and(Glance::is_refused) => return Ok(Hits::default()),
                 None => continue,
             }
         }
@@ -99,8 +113,18 @@ impl Keeper {
         best: &[Match],
         tree: TreeId,
         is_last: bool,
+        glance: Option<&Glance>,
     ) -> Option<Vec<Hit>> {
-        let root = self.desk.lock().trees[tree as usize].root.clone();
+        let root = match glance {
+            None => self.desk.lock().trees[tree as usize].root.clone(),
+            Some(glance) => match self.desk.try_lock() {
+                Some(desk) => desk.trees[tree as usize].root.clone(),
+                None => {
+                    glance.refuse();
+                    return None;
+                }
+            },
+        };
         let mut opened = None;
         let mut hits = Vec::with_capacity(best.len());
         for Match { score, at } in best {
@@ -115,11 +139,15 @@ impl Keeper {
                 At::Shelf(..) => {
                     let root = opened.get_or_insert_with(|| self.roots.open(&root)).as_ref().ok();
                     let content = match root {
-                        Some(root) => self.texts.content(entry, chunk, root),
+                        Some(root) => self.texts.content(entry, chunk, root, glance.is_some()),
                         None => Err(NoText::Moved),
                     };
                     match content {
                         Ok(content) => marker.snippet(&content, heading.as_deref()),
+                        Err(_) if let Some(glance) = glance => {
+                            glance.refuse();
+                            return None;
+                        }
                         Err(_) if is_last => String::new(),
                         Err(_) => {
                             self.refresh(tree, &entry.path, false);

@@ -31,17 +31,19 @@ pub enum NoText {
     Moved,
     /// It cannot be read.
     Unseen(Unseen),
+    /// It is not in memory, and nobody may wait for it.
+    NotAtOnce,
 }
 
 impl Texts {
-    /// The content of a chunk.
-    pub fn content(&self, entry: &Arc<Entry>, chunk: u32, root: &Root) -> Result<Arc<str>, NoText> {
+    /// The content of a chunk; at once, or not at all.
+    pub fn content(&self, entry: &Arc<Entry>, chunk: u32, root: &Root, at_once: bool) -> Result<Arc<str>, NoText> {
         let key = (Arc::as_ptr(entry) as usize, chunk);
         if let Some(kept) = self.kept.get(&key) {
             return Ok(Arc::clone(&kept.1));
         }
         let Some(section) = entry.sections.get(chunk as usize) else { return Err(NoText::Moved) };
-        let text: Arc<str> = read(entry, section, root)?.into();
+        let text: Arc<str> = read(entry, section, root, at_once)?.into();
         let size = self.size.fetch_add(text.len() + EACH, Ordering::Relaxed);
         if size > MOST {
             self.kept.clear();
@@ -52,11 +54,14 @@ impl Texts {
     }
 }
 
-fn read(entry: &Entry, section: &Section, root: &Root) -> Result<String, NoText> {
+fn read(entry: &Entry, section: &Section, root: &Root, at_once: bool) -> Result<String, NoText> {
     let path = RelativePath::of_names(&entry.path).ok_or(NoText::Moved)?;
     let file = root.open_file(&path, Links::Never).map_err(NoText::Unseen)?;
     if file.identity() != entry.identity {
         return Err(NoText::Moved);
+    }
+    if entry.repaired && at_once {
+        return Err(NoText::NotAtOnce);
     }
     if entry.repaired {
         let seen = file.read(super::keeper::LARGEST).map_err(NoText::Unseen)?;
@@ -65,6 +70,10 @@ fn read(entry: &Entry, section: &Section, root: &Root) -> Result<String, NoText>
             (text.floor_char_boundary(section.start as usize), text.floor_char_boundary(section.end as usize));
         return Ok(text.get(start..end).unwrap_or_default().to_owned());
     }
-    let bytes = file.read_part(section.start.into(), section.end.into()).map_err(NoText::Unseen)?;
+    let (start, end) = (section.start.into(), section.end.into());
+    let bytes = match at_once {
+        true => file.part_at_once(start, end).ok_or(NoText::NotAtOnce)?,
+        false => file.read_part(start, end).map_err(NoText::Unseen)?,
+    };
     String::from_utf8(bytes).map_err(|_| NoText::Moved)
 }

@@ -93,7 +93,7 @@ async fn session(
     engine.count(|counters| &counters.sessions);
     if welcome(connection, words, key, notice).await {
         let turns = Arc::new(Semaphore::new(TURNS));
-        let call = Call { engine: Arc::clone(engine), catalogue, session, turns };
+        let call = Call { engine: Arc::clone(engine), catalogue, session, turns, slow: Arc::default() };
         let attended = Attended::begin(&call);
         mcp::serve(call, Arc::clone(&connected), attended, reader, outbox, resume).await;
     }

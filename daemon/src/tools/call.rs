@@ -1,11 +1,12 @@
 //! One call, from name and arguments to answer or failure.
 //!
-//! Work that may wait for a disk runs on the blocking pool, everything else at once. A panic becomes
-//! an internal failure of that one call; a call that takes too long is answered, not waited for.
+//! What a glance can answer is answered at once; work that may wait for a disk runs on the blocking pool. A panic
+//! becomes an internal failure of that one call; a call that takes too long is answered, not waited for.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
@@ -15,13 +16,16 @@ use super::catalogue::ambiguous;
 use super::{Answer, Catalogue, Found, Halves, Run, Session};
 use crate::clock::Now;
 use crate::disk::journal::CallId;
-use crate::disk::{Digest, Reporter};
+use crate::disk::{Digest, Eyes, Glance, Reporter};
 use crate::engine::Engine;
 use crate::engine::commit::Writing;
 use crate::families::Envelope;
 
 /// No call is waited for longer than this.
 const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Others wait while a call is answered at once: a session whose last one took longer than this gets another thread.
+const A_MOMENT: Duration = Duration::from_millis(1);
 
 /// Calls of one session that may wait for disks at once.
 pub const TURNS: usize = 4;
@@ -37,6 +41,8 @@ pub struct Call {
     pub session: Arc<Session>,
     /// How many of its calls may wait for disks at once, so that one session's crowd does not hold up another's.
     pub turns: Arc<Semaphore>,
+    /// Whether its last call took longer than a moment.
+    pub slow: Arc<AtomicBool>,
 }
 
 /// What is called.
@@ -95,19 +101,36 @@ impl Call {
         !self.session.is_told && arguments.is_some_and(|arguments| (family.needs_roots)(arguments))
     }
 
-    /// Runs two halves of anything: on the blocking pool if they may wait, otherwise here and now.
+    /// Runs two halves of anything: here and now if nothing has to be waited for, else on the blocking pool.
     pub async fn carry_out<I, O>(&self, halves: &Halves<I, O>, input: I, reporter: Reporter) -> Result<O, Failure>
     where
         I: Send + 'static,
         O: Send + 'static,
     {
-        let (engine, session) = (Arc::clone(&self.engine), Arc::clone(&self.session));
-        let (halves, on_disk) = (halves.clone(), halves.on_disk());
-        let work = move || {
-            let eyes = engine.eyes(&session, &reporter);
-            guarded(&engine, &reporter, || halves.run(&input, &eyes, &Now::read(&session.zone.0)))
-        };
-        if on_disk { self.waited_for(work, too_slow).await } else { work() }
+        if (halves.glances() && !self.slow.load(Ordering::Relaxed)) || !halves.on_disk() {
+            let glance = Glance::default();
+            let outcome = self.run(halves, &input, &reporter, Some(&glance));
+            if !glance.is_refused() {
+                return outcome;
+            }
+        }
+        let (this, halves) = (self.clone(), halves.clone());
+        self.waited_for(move || this.run(&halves, &input, &reporter, None), too_slow).await
+    }
+
+    fn run<I, O>(
+        &self,
+        halves: &Halves<I, O>,
+        input: &I,
+        reporter: &Reporter,
+        glance: Option<&Glance>,
+    ) -> Result<O, Failure> {
+        let began = Instant::now();
+        let eyes = Eyes { glance, ..self.engine.eyes(&self.session, reporter) };
+        let now = Now::read(&self.session.zone.0);
+        let outcome = guarded(&self.engine, reporter, || halves.run(input, &eyes, &now));
+        self.slow.store(began.elapsed() > A_MOMENT, Ordering::Relaxed);
+        outcome
     }
 
     /// Carries out a writing call.

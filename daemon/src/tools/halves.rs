@@ -19,6 +19,7 @@ type Run<I, O> = dyn Fn(&I, &Eyes<'_>, &Now) -> Result<O, Failure> + Send + Sync
 /// Two halves, with the type of what is looked at forgotten. Cloning shares them.
 pub struct Halves<I: ?Sized, O> {
     on_disk: bool,
+    glances: bool,
     run: Arc<Run<I, O>>,
 }
 
@@ -33,6 +34,7 @@ where
 {
     Halves {
         on_disk: L::ON_DISK,
+        glances: L::GLANCES,
         run: Arc::new(move |input, eyes, now| {
             let seen = needs(input, eyes.session)?.look(eyes);
             op(seen, input, now)
@@ -46,6 +48,11 @@ impl<I: ?Sized, O> Halves<I, O> {
         self.on_disk
     }
 
+    /// Whether a glance may be tried first.
+    pub fn glances(&self) -> bool {
+        self.glances
+    }
+
     /// Runs both halves, looking in between.
     pub fn run(&self, input: &I, eyes: &Eyes<'_>, now: &Now) -> Result<O, Failure> {
         (self.run)(input, eyes, now)
@@ -54,7 +61,7 @@ impl<I: ?Sized, O> Halves<I, O> {
 
 impl<I: ?Sized, O> Clone for Halves<I, O> {
     fn clone(&self) -> Self {
-        Self { on_disk: self.on_disk, run: Arc::clone(&self.run) }
+        Self { on_disk: self.on_disk, glances: self.glances, run: Arc::clone(&self.run) }
     }
 }
 

@@ -236,6 +236,7 @@ mod tests {
             index: None,
             session: &session,
             reporter: &Reporter::default(),
+            glance: None,
         };
         let seen = found(sought(&session, None).look(&eyes)).map_err(|error| error.to_string());
         let tree = |spot: &Spot| spot.place.tree(&eyes).expect("a tree").join(spot.path.as_path());

@@ -132,6 +132,7 @@ mod tests {
             index: None,
             session: &session,
             reporter: &Reporter::default(),
+            glance: None,
         };
         let tool = table().into_iter().find(|tool| tool.name == name).expect("the tool");
         let arguments = arguments.as_object().expect("an object");

@@ -96,7 +96,7 @@ impl<'a> Cursor<'a> {
     /// Every chunk that may be looked at, and what it is worth.
     pub fn all(mut self, may: &impl Fn(u32) -> bool) -> Vec<(u32, f32)> {
         let mut found = Vec::with_capacity(self.size() as usize);
-        let mut doc = self.next(0);
+        let mut doc = self.here();
         while doc != TERMINATED {
             if may(doc) {
                 let worth = self.at(doc);
@@ -104,26 +104,35 @@ impl<'a> Cursor<'a> {
                     found.push((doc, worth));
                 }
             }
-            doc = self.next(doc + 1);
+            doc = self.after(doc);
         }
         found
     }
 
-    /// The next chunk from here on that may have it.
-    fn next(&mut self, from: u32) -> u32 {
-        match &mut self.postings {
-            Kind::Term(term) => forward(&mut term.0, from),
-            Kind::Any(all, at) => {
-                while all.get(*at).is_some_and(|(doc, _)| *doc < from) {
-                    *at += 1;
-                }
-                all.get(*at).map_or(TERMINATED, |(doc, _)| *doc)
+    /// The chunk that we have come to, and that may have it.
+    fn here(&self) -> u32 {
+        match &self.postings {
+            Kind::Term(term) => term.0.doc(),
+            Kind::Any(all, at) => all.get(*at).map_or(TERMINATED, |(doc, _)| *doc),
+            Kind::Phrase(phrase) => phrase.rarest().map(|postings| postings.doc()).min().unwrap_or(TERMINATED),
+        }
+    }
+
+    /// The next chunk that may have it. One step costs far less than a search for it.
+    fn after(&mut self, doc: u32) -> u32 {
+        let step = |postings: &mut SegmentPostings| {
+            if postings.doc() <= doc {
+                postings.advance();
             }
+        };
+        match &mut self.postings {
+            Kind::Term(term) => step(&mut term.0),
+            Kind::Any(all, at) => *at += usize::from(all.get(*at).is_some_and(|(here, _)| *here <= doc)),
             Kind::Phrase(phrase) => {
-                let rarest = phrase.parts.first_mut().into_iter().flat_map(|(terms, _)| terms);
-                rarest.map(|postings| forward(postings, from)).min().unwrap_or(TERMINATED)
+                phrase.parts.first_mut().into_iter().flat_map(|(terms, _)| terms).for_each(step);
             }
         }
+        self.here()
     }
 
     /// What a chunk is worth; nothing if it does not have it. Chunks are asked for in order.
@@ -180,6 +189,10 @@ pub fn shade_factor(what: &What, often: u32, shaded: u32) -> f32 {
 }
 
 impl Phrase {
+    fn rarest(&self) -> impl Iterator<Item = &SegmentPostings> {
+        self.parts.first().into_iter().flat_map(|(terms, _)| terms)
+    }
+
     /// How often the phrase is in a chunk.
     fn often(&mut self, doc: u32) -> u32 {
         let Self { parts, found, other, .. } = self;

@@ -168,10 +168,11 @@ fn phrase_at(
     Some(span)
 }
 
-/// A stretch of text that is not cut further, and what it costs.
+/// A stretch of text that is not cut further, and what all stretches before it cost.
 struct Atom {
-    span: Range<usize>,
-    cost: usize,
+    start: usize,
+    end: usize,
+    before: usize,
 }
 
 /// The limits of words and of signs, in one currency.
@@ -180,10 +181,10 @@ const SIGN: usize = MOST_WORDS;
 const BUDGET: usize = MOST_WORDS * MOST_SIGNS;
 
 fn cut(text: &str, matches: &[Match], before: bool, after: bool) -> String {
-    let atoms = atoms(text);
+    let (atoms, cost) = atoms(text);
     let Some(last) = atoms.len().checked_sub(1) else { return String::new() };
-    let range = choose(&atoms, matches);
-    let (start, end) = (atoms[range.start].span.start, atoms[range.end - 1].span.end);
+    let range = choose(&atoms, cost, matches);
+    let (start, end) = (atoms[range.start].start, atoms[range.end - 1].end);
     let mut snippet = String::with_capacity(end - start + 32);
     if before || range.start > 0 {
         snippet.push_str("...");
@@ -195,44 +196,51 @@ fn cut(text: &str, matches: &[Match], before: bool, after: bool) -> String {
     snippet
 }
 
-/// Words between blanks; every sign of a script without blanks for itself.
-fn atoms(text: &str) -> Vec<Atom> {
-    let mut atoms: Vec<Atom> = Vec::new();
+/// Words between blanks, every sign of a script without blanks for itself; and what all of them cost.
+fn atoms(text: &str) -> (Vec<Atom>, usize) {
+    let mut atoms: Vec<Atom> = Vec::with_capacity(text.len() / 4 + 1);
+    let mut cost = 0;
+    let mut push = |atoms: &mut Vec<Atom>, span: Range<usize>, more: usize| {
+        atoms.push(Atom { start: span.start, end: span.end, before: cost });
+        cost += more;
+    };
+    let bytes = text.as_bytes();
     let mut open = false;
-    for (at, sign) in text.char_indices() {
-        let end = at + sign.len_utf8();
-        if sign.is_whitespace() {
-            open = false;
-        } else if is_gram(sign) {
-            atoms.push(Atom { span: at..end, cost: SIGN });
-            open = false;
+    let mut at = 0;
+    while let Some(byte) = bytes.get(at) {
+        let (end, is_blank, is_sign) = if byte.is_ascii() {
+            (at + 1, byte.is_ascii_whitespace() || *byte == 0x0b, false)
         } else {
-            match atoms.last_mut() {
-                Some(atom) if open && atom.span.len() < LONGEST_ATOM => atom.span.end = end,
-                _ => atoms.push(Atom { span: at..end, cost: WORD }),
-            }
-            open = true;
+            let sign = text[at..].chars().next().unwrap_or_default();
+            (at + sign.len_utf8(), sign.is_whitespace(), is_gram(sign))
+        };
+        match atoms.last_mut() {
+            _ if is_blank => {}
+            _ if is_sign => push(&mut atoms, at..end, SIGN),
+            Some(atom) if open && atom.end - atom.start < LONGEST_ATOM => atom.end = end,
+            _ => push(&mut atoms, at..end, WORD),
         }
+        open = !is_blank && !is_sign;
+        at = end;
     }
-    atoms
+    (atoms, cost)
 }
 
 /// Which atoms to show: around the place where most different things match closest to each other.
-fn choose(atoms: &[Atom], matches: &[Match]) -> Range<usize> {
-    let atom_of = |byte: usize| atoms.partition_point(|atom| atom.span.end <= byte).min(atoms.len() - 1);
+fn choose(atoms: &[Atom], all: usize, matches: &[Match]) -> Range<usize> {
+    let atom_of = |byte: usize| atoms.partition_point(|atom| atom.end <= byte).min(atoms.len() - 1);
     let places: Vec<(usize, usize, usize)> = matches
         .iter()
         .map(|(span, clause)| (atom_of(span.start), atom_of(span.end.saturating_sub(1)), *clause))
         .collect();
-    let mut sums = Vec::with_capacity(atoms.len() + 1);
-    sums.push(0);
-    for atom in atoms {
-        sums.push(sums.last().copied().unwrap_or(0) + atom.cost);
-    }
+    let before = |atom: usize| atoms.get(atom).map_or(all, |atom| atom.before);
+    let cost = |start: usize, end: usize| before(end) - before(start);
     let mut best = (0, 0, 0..1.min(atoms.len()));
+    let mut seen = Vec::new();
     for (number, (first, ..)) in places.iter().enumerate() {
-        let inside = places[number..].iter().take_while(|(_, last, _)| sums[last + 1] - sums[*first] <= BUDGET);
-        let (mut seen, mut count, mut end) = (Vec::new(), 0, first + 1);
+        let inside = places[number..].iter().take_while(|(_, last, _)| cost(*first, last + 1) <= BUDGET);
+        let (mut count, mut end) = (0, first + 1);
+        seen.clear();
         for (_, last, clause) in inside {
             count += 1;
             end = end.max(last + 1);
@@ -246,7 +254,6 @@ fn choose(atoms: &[Atom], matches: &[Match]) -> Range<usize> {
     }
     let Range { mut start, mut end } = best.2;
     // What is left of the budget goes to both sides, a little less in front.
-    let cost = |start: usize, end: usize| sums[end] - sums[start];
     let lead = (BUDGET.saturating_sub(cost(start, end))) / 3;
     let middle = start;
     while start > 0 && cost(start - 1, middle) <= lead && cost(start - 1, end) <= BUDGET {

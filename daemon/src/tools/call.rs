@@ -25,7 +25,7 @@ use crate::families::Envelope;
 const DEADLINE: Duration = Duration::from_secs(30);
 
 /// Others wait while a call is answered at once: a session whose last one took longer than this gets another thread.
-const A_MOMENT: Duration = Duration::from_millis(1);
+const A_MOMENT: Duration = Duration::from_millis(2);
 
 /// Calls of one session that may wait for disks at once.
 pub const TURNS: usize = 4;

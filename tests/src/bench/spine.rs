@@ -191,7 +191,7 @@ fn idleness() -> Vec<Figure> {
 }
 
 /// User and system time of a process, in clock ticks.
-fn ticks(pid: u32) -> u64 {
+pub(super) fn ticks(pid: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let field = |index: usize| fields.get(index).and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);

@@ -20,6 +20,8 @@ pub fn keep_heap_small(heaps: i32, large: i32) {
     unsafe {
         libc::mallopt(libc::M_ARENA_MAX, heaps);
         libc::mallopt(libc::M_MMAP_THRESHOLD, large);
+        // What is freed at the end of a heap is kept for the next piece of that size.
+        libc::mallopt(libc::M_TRIM_THRESHOLD, large.saturating_mul(2));
     }
     #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
     let _ = (heaps, large);

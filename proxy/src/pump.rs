@@ -10,7 +10,7 @@ use interprocess::local_socket::Stream;
 use rustix::io::Errno;
 use rustix::net::{SendFlags, Shutdown};
 use rustix::stdio::stdin;
-use trellis_protocol::codec::{self, LENGTH_BYTES};
+use trellis_protocol::codec::{self, LENGTH_BYTES, PART_LIMIT};
 use trellis_protocol::envelope::{Bye, Envelope, Part};
 use trellis_protocol::message::Fault;
 
@@ -218,7 +218,11 @@ pub(crate) fn next(reader: &mut impl BufRead, body: &mut Vec<u8>) -> io::Result<
     reader.read_exact(&mut prefix)?;
     let length = codec::envelope_length(prefix).map_err(io::Error::other)?;
     body.clear();
-    // Grows with what comes, not with what was announced.
+    if body.capacity() < length {
+        // In one piece, which is given back as one: a buffer that grows would leave its size in the heap. Beyond a part
+        // it grows with what comes, not with what was announced.
+        *body = Vec::with_capacity(length.min(PART_LIMIT));
+    }
     if reader.take(length as u64).read_to_end(body)? < length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }

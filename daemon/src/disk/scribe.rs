@@ -49,6 +49,8 @@ pub struct Wanted<'a> {
     pub tree: PathBuf,
     /// What was seen there.
     pub old: Old,
+    /// In which state it was then, if that is known.
+    pub seen: Option<Identity>,
     /// What shall be there; none if the file goes.
     pub new: Option<&'a [u8]>,
 }
@@ -147,7 +149,7 @@ impl Scribe {
         let mut all = All(Vec::with_capacity(files.len()));
         for wanted in files {
             let temp = self.id.name();
-            all.0.push(Prepared::new(&self.calls, &wanted.target, wanted.old, wanted.new, temp, umask)?);
+            all.0.push(Prepared::new(&self.calls, &wanted.target, (wanted.old, wanted.seen), wanted.new, temp, umask)?);
         }
         let room = remembered.map(|remembered| self.journal.make_room(&entry(files, &all.0, remembered)));
         let room = room.transpose()?;

@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use super::calls::{self, Calls, copy_attributes, is_unsupported};
 use super::temp::TempName;
-use super::{Digest, RelativePath, Root};
+use super::{Digest, Identity, RelativePath, Root};
 use crate::families::edit::Old;
 use crate::families::need::{Links, Unseen};
 
@@ -67,6 +67,8 @@ pub struct Prepared {
     /// Where the old file has its second name, on file systems that cannot exchange.
     kept: Option<TempName>,
     old: Old,
+    /// The state in which the old file was seen.
+    seen: Option<Identity>,
     new: Digest,
     /// The temp file only marks the place to which the old one goes.
     removes: bool,
@@ -128,7 +130,7 @@ impl Prepared {
     pub fn new(
         calls: &Arc<dyn Calls>,
         target: &Target,
-        old: Old,
+        (old, seen): (Old, Option<Identity>),
         new: Option<&[u8]>,
         temp: TempName,
         umask: u32,
@@ -138,7 +140,7 @@ impl Prepared {
         let (calls, removes, mark) = (Arc::clone(calls), new.is_none(), temp.as_str().to_owned());
         let new = new.unwrap_or(mark.as_bytes());
         let (name, digest, stage) = (name.into(), Digest::of(new), Stage::Beside);
-        let prepared = Self { calls, way, name, temp, kept: None, old, new: digest, removes, stage };
+        let prepared = Self { calls, way, name, temp, kept: None, old, seen, new: digest, removes, stage };
         prepared.fill(new, umask)?;
         Ok(prepared)
     }
@@ -173,8 +175,14 @@ impl Prepared {
         Ok(self.calls.flush(&file)?)
     }
 
-    /// Whether the target still holds what was seen. Asked last, right before it is replaced.
+    /// Whether the target still holds what was seen. Asked last, right before it is replaced. In the state in which
+    /// it was seen it does, unless somebody changed it within one tick of the clock: what is displaced will tell.
     pub fn is_expected(&self) -> Result<bool, Unwritten> {
+        if let Some(seen) = self.seen
+            && open(&self.way.parent, &self.name)?.is_some_and(|file| is_in(&file, seen))
+        {
+            return Ok(true);
+        }
         let there = digest_of(&self.way.parent, &self.name)?;
         Ok(match self.old {
             Old::Absent => there.is_none(),
@@ -442,6 +450,10 @@ fn open(directory: &OwnedFd, name: &OsStr) -> Result<Option<File>, Unwritten> {
         Err(Unseen::Missing) => Ok(None),
         Err(unseen) => Err(unseen.into()),
     }
+}
+
+fn is_in(file: &File, state: Identity) -> bool {
+    file.metadata().is_ok_and(|metadata| Identity::of(&metadata) == state)
 }
 
 /// What a file holds; none if there is nothing.

@@ -110,10 +110,10 @@ impl Engine {
             let about = |unseen: Unseen| (file.path.clone(), Unwritten::Unseen(unseen));
             let (target, tree) = target(&file.place, &file.path, file.links, file.old, eyes).map_err(about)?;
             let new = match &file.new {
-                New::Content(bytes, _) => Some(bytes.as_slice()),
+                New::Content(bytes, _) => Some(&bytes[..]),
                 New::Nothing => None,
             };
-            files.push(Wanted { target, tree, old: file.old, new });
+            files.push(Wanted { target, tree, old: file.old, seen: file.seen, new });
         }
         let mut directories = Vec::with_capacity(edit.directories.len());
         for (place, path) in &edit.directories {

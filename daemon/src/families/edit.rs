@@ -4,10 +4,11 @@ use std::any::Any;
 use std::io;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use serde_json::json;
 use trellis_protocol::{Failure, Kind};
 
-use crate::disk::{Digest, RelativePath};
+use crate::disk::{Digest, Identity, RelativePath};
 use crate::families::need::{FileSeen, Links, Model, Place, Unseen};
 
 /// Changes to one or more files: all of them happen, in this order, or none.
@@ -32,6 +33,8 @@ pub struct FileEdit {
     pub links: Links,
     /// What the op saw there; anything else, and the op runs again.
     pub old: Old,
+    /// In which state the file was then, if that is known: in the same state it holds the same.
+    pub seen: Option<Identity>,
     /// What shall be there.
     pub new: New,
 }
@@ -49,7 +52,7 @@ pub enum Old {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum New {
     /// These bytes, and the model of them if the op has made it.
-    Content(Vec<u8>, Option<Made>),
+    Content(Bytes, Option<Made>),
     /// Nothing: the file goes. What it held stays in the journal.
     Nothing,
 }
@@ -87,15 +90,23 @@ impl Edit {
 
     /// A new file; one that is there by then is a conflict.
     #[must_use]
-    pub fn create(mut self, place: Place, path: RelativePath, links: Links, new: Vec<u8>) -> Self {
-        self.files.push(FileEdit { place, path, links, old: Old::Absent, new: New::Content(new, None) });
+    pub fn create(mut self, place: Place, path: RelativePath, links: Links, new: impl Into<Bytes>) -> Self {
+        let (old, new) = (Old::Absent, New::Content(new.into(), None));
+        self.files.push(FileEdit { place, path, links, old, seen: None, new });
         self
     }
 
     /// Other bytes in place of those that were seen.
     #[must_use]
-    pub fn replace(self, place: Place, path: RelativePath, links: Links, seen: &FileSeen, new: Vec<u8>) -> Self {
-        self.replace_digest(place, path, links, Digest::of(&seen.bytes), new)
+    pub fn replace(
+        self,
+        place: Place,
+        path: RelativePath,
+        links: Links,
+        seen: &FileSeen,
+        new: impl Into<Bytes>,
+    ) -> Self {
+        self.replace_digest(place, path, links, Digest::of(&seen.bytes), new).seen_in(seen.identity)
     }
 
     /// The same, where the digest of what was seen is known.
@@ -106,16 +117,27 @@ impl Edit {
         path: RelativePath,
         links: Links,
         seen: Digest,
-        new: Vec<u8>,
+        new: impl Into<Bytes>,
     ) -> Self {
-        self.files.push(FileEdit { place, path, links, old: Old::Content(seen), new: New::Content(new, None) });
+        let (old, new) = (Old::Content(seen), New::Content(new.into(), None));
+        self.files.push(FileEdit { place, path, links, old, seen: None, new });
+        self
+    }
+
+    /// With the state in which the file was that was named last.
+    #[must_use]
+    pub fn seen_in(mut self, state: Identity) -> Self {
+        if let Some(file) = self.files.last_mut() {
+            file.seen = Some(state);
+        }
         self
     }
 
     /// The file goes, if it holds what was seen.
     #[must_use]
     pub fn remove(mut self, place: Place, path: RelativePath, links: Links, seen: Digest) -> Self {
-        self.files.push(FileEdit { place, path, links, old: Old::Content(seen), new: New::Nothing });
+        let (old, new) = (Old::Content(seen), New::Nothing);
+        self.files.push(FileEdit { place, path, links, old, seen: None, new });
         self
     }
 

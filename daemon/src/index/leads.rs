@@ -83,6 +83,10 @@ impl Leads {
                 b'a'..=b'z' | b'0'..=b'9' => {
                     run = self.letter(*byte, before == Before::Nothing, run);
                     before = Before::Small;
+                    // The rest of the word tells nothing more.
+                    while bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase) {
+                        at += 1;
+                    }
                 }
                 b'A'..=b'Z' => {
                     run = self.letter(byte.to_ascii_lowercase(), before != Before::Capital, run);

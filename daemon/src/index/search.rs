@@ -195,8 +195,11 @@ fn best<'a>(matches: &'a mut [Match], limit: usize, snapshot: &Snapshot) -> &'a 
         let ahead = partition(matches, |found| found.score.total_cmp(&last) == Ordering::Greater);
         let equal = partition(&mut matches[ahead..], |found| found.score.total_cmp(&last) == Ordering::Equal);
         let equals = &mut matches[ahead..ahead + equal];
-        if limit - ahead < equal {
-            equals.select_nth_unstable_by(limit - ahead - 1, by_place);
+        let wanted = limit - ahead;
+        if wanted < equal {
+            let mut places: Vec<_> = equals.iter().map(|found| (place(found), *found)).collect();
+            places.select_nth_unstable_by(wanted - 1, |(a, _), (b, _)| a.cmp(b));
+            equals.iter_mut().zip(places).take(wanted).for_each(|(kept, (_, found))| *kept = found);
         }
     }
     let best = &mut matches[..limit];

@@ -222,6 +222,12 @@ fn atoms(text: &str) -> (Vec<Atom>, usize) {
         }
         open = !is_blank && !is_sign;
         at = end;
+        // Most of a text is words of plain letters.
+        if let Some(atom) = atoms.last_mut().filter(|_| open) {
+            let rest = bytes.get(at..bytes.len().min(atom.start + LONGEST_ATOM)).unwrap_or_default();
+            at += rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+            atom.end = at;
+        }
     }
     (atoms, cost)
 }
@@ -417,7 +423,8 @@ mod tests {
     #[test]
     fn odd_texts_do_no_harm() {
         check("x", &"y".repeat(10_000), &format!("{}...", "y".repeat(4096)));
-        for text in ["\u{301}x", "\u{feff}# x", "x\u{0}x", "𠮷x𠮷"] {
+        let long = format!("{}ñ…{} x", "y".repeat(62), "ñ".repeat(70));
+        for text in ["\u{301}x", "\u{feff}# x", "x\u{0}x", "𠮷x𠮷", &long] {
             let plain = snippet("x", text, None).replace("**", "");
             assert_eq!(plain, text);
         }

@@ -260,7 +260,7 @@ mod tests {
             New::Content(bytes, made) => {
                 assert!(made.is_some(), "the model goes with its bytes");
                 parse(&bytes).expect("a board");
-                let text = String::from_utf8(bytes).expect("text").replace("1e400", "\"1e400\"");
+                let text = String::from_utf8(bytes.to_vec()).expect("text").replace("1e400", "\"1e400\"");
                 serde_json::from_str(&text).expect("JSON")
             }
             New::Nothing => panic!("the file never goes"),
@@ -443,7 +443,7 @@ mod tests {
                 return Ok(());
             };
             let New::Content(bytes, _) = &file.new else { panic!("the file never goes") };
-            let new: String = String::from_utf8(bytes.clone()).expect("text");
+            let new: String = String::from_utf8(bytes.to_vec()).expect("text");
             prop_assert!(parse(bytes).is_ok());
             let compact = |value: &str| {
                 let mut out = String::new();

@@ -144,7 +144,7 @@ fn run(text: &str, call: &Call) -> Option<(Map<String, Value>, String)> {
     let New::Content(bytes, _) = file.new else { panic!("task.md is never removed") };
     let Body::Object(answer) = answer.body else { panic!("an object") };
     let answer = answer.value().as_object().cloned().expect("an object");
-    Some((answer, String::from_utf8(bytes).expect("text")))
+    Some((answer, String::from_utf8(bytes.to_vec()).expect("text")))
 }
 
 fn id_of(arguments: &Value) -> TaskId {

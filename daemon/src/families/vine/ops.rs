@@ -4,6 +4,8 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::answers::{self, WithDependencies};
 use super::apply::Draft;
 use super::arguments::{Action, ExpandArgs, ReadArgs, WriteArgs};
@@ -82,9 +84,22 @@ impl Opened {
     }
 
     fn replaced_by(self, edit: Edit, plan: Plan) -> Edit {
-        let bytes = plan.text().as_bytes().to_vec();
-        edit.replace_digest(self.place, self.path, Links::Never, self.seen.digest, bytes).with_model(Arc::new(plan))
+        let (plan, ModelSeen { digest, identity, .. }) = (Arc::new(plan), self.seen);
+        edit.replace_digest(self.place, self.path, Links::Never, digest, text_of(&plan))
+            .seen_in(identity)
+            .with_model(plan)
     }
+}
+
+/// The text of a plan that we are about to write, without another copy of it.
+fn text_of(plan: &Arc<Plan>) -> Bytes {
+    struct Text(Arc<Plan>);
+    impl AsRef<[u8]> for Text {
+        fn as_ref(&self) -> &[u8] {
+            self.0.text().as_bytes()
+        }
+    }
+    Bytes::from_owner(Text(Arc::clone(plan)))
 }
 
 /// What `vine_read` tells.
@@ -170,8 +185,8 @@ pub fn write(
     let (Some(sought), Some(looked)) = (&targets.sought, looked) else {
         let (plan, answer) = created(args)?;
         let (place, path) = targets.new.as_ref().map_or_else(|| Err(no_file()), new)?;
-        let bytes = plan.text().as_bytes().to_vec();
-        let edit = Edit::nothing().create(place, path, Links::Never, bytes).with_model(Arc::new(plan));
+        let plan = Arc::new(plan);
+        let edit = Edit::nothing().create(place, path, Links::Never, text_of(&plan)).with_model(plan);
         return Ok((answer, edit));
     };
     let opened = Opened::of(sought, looked)?;
@@ -203,8 +218,8 @@ pub fn write(
     if let Some((graph, (place, path))) = child {
         let edges = Arc::new(validate(&graph)?);
         let (child, _) = finished(&graph, edges, None, &[], None)?;
-        let bytes = child.text().as_bytes().to_vec();
-        edit = edit.create(place, path, Links::Never, bytes).with_model(Arc::new(child));
+        let child = Arc::new(child);
+        edit = edit.create(place, path, Links::Never, text_of(&child)).with_model(child);
     }
     Ok((answer, opened.replaced_by(edit, plan)))
 }

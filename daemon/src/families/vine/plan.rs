@@ -37,7 +37,7 @@ impl Plan {
     pub fn made(graph: Graph, written: Written, edges: Arc<Edges>, frontier: Arc<Frontier>) -> Self {
         Self {
             graph: Ok(graph),
-            hash: hash_of(written.text.as_bytes()),
+            hash: written.hash.clone(),
             size: written.text.len(),
             is_text: true,
             has_magic: true,

@@ -11,12 +11,16 @@ use super::error::VineError;
 use super::model::{Annotations, Attachment, Class, DELIMITER, Graph, Head, Kind, Node};
 use super::parse::{self, Block};
 use super::space::{by_units, lines, trim};
+use crate::text::hash::Trail;
 
 /// A text of ours, and where each node's block is in it. Every block reads back as its node.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Written {
     /// The whole file.
     pub text: String,
+    /// Lower-case hex SHA-256 of it.
+    pub hash: String,
+    trail: Trail,
     /// Of each node, with the end of its last line.
     blocks: Vec<Span>,
 }
@@ -89,7 +93,9 @@ pub fn render(graph: &Graph, before: Option<Before<'_>>) -> Result<(Written, Gra
         }
     }
     let read_back = Graph::indexed(head, nodes, Arc::clone(graph.index()));
-    Ok((Written { text, blocks }, read_back))
+    let old = before.map(|before| (before.written.text.as_bytes(), &before.written.trail));
+    let (hash, trail) = Trail::of(text.as_bytes(), old);
+    Ok((Written { text, hash, trail, blocks }, read_back))
 }
 
 /// How many of these nodes stand as they are in what was written before, and where.
@@ -256,7 +262,7 @@ mod tests {
         assert_eq!(written.text, expected);
         assert_eq!(parse::parse(expected).expect("a graph"), read_back);
         let again = render(&read_back, Some(Before { graph: &read_back, written: &written })).expect("a text");
-        assert_eq!(again, (written, read_back));
+        assert_eq!((again.0.text, again.0.blocks, again.1), (written.text, written.blocks, read_back));
     }
 
     #[test]

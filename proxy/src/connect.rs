@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use interprocess::ConnectWaitMode;
 use interprocess::local_socket::{ConnectOptions, GenericFilePath, Stream, prelude::*};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use trellis_protocol::codec::{self, MARK_BYTES};
 use trellis_protocol::endpoint::{Places, SOCKET_PATH_LIMIT};
 use trellis_protocol::envelope::{Hello, Reply};
@@ -116,6 +117,12 @@ pub(crate) fn answered(stream: &Stream, patience: Duration) -> io::Result<Answer
     }
     stream.set_recv_timeout(None)?;
     Ok(Answered { number, reply: codec::decode_reply(number, &body).map_err(io::Error::other)? })
+}
+
+/// Whether the daemon says anything within this time, or leaves.
+pub(crate) fn speaks_within(stream: &Stream, time: Duration) -> bool {
+    let time = Timespec { tv_sec: 0, tv_nsec: i64::from(time.subsec_nanos()) };
+    !matches!(poll(&mut [PollFd::from_borrowed_fd(descriptor(stream), PollFlags::IN)], Some(&time)), Ok(0))
 }
 
 /// The socket itself.

@@ -59,7 +59,7 @@ mod vigil;
 /// Whether the host that started us still lives.
 mod parent;
 
-pub use process::keep_heap_small;
+pub use process::{give_back, keep_heap_small};
 
 use flags::Command;
 use vigil::Over;

@@ -17,6 +17,7 @@ use trellis_protocol::message::Fault;
 use crate::connect;
 use crate::lines::{Line, Lines};
 use crate::parts::Parts;
+use crate::process;
 use crate::resume::Keeper;
 use crate::session::{End, Session};
 use crate::vigil::{Event, First, Over, Vigil};
@@ -25,8 +26,9 @@ use crate::vigil::{Event, First, Over, Vigil};
 const READ: usize = 2 << 10;
 /// A first answer that takes longer than this is left to the second thread.
 const AT_ONCE: Duration = Duration::from_millis(20);
-/// A buffer beyond this is given back after use.
+/// What a buffer beyond this took is given back when nothing comes for a while.
 const LARGE: usize = 8 << 10;
+const A_WHILE: Duration = Duration::from_millis(200);
 
 /// The host's side: what it says, and whether it says anything more.
 #[derive(Debug)]
@@ -172,6 +174,9 @@ pub(crate) enum Opened {
 pub(crate) fn to_host(session: &Session, stream: &Arc<Stream>, mut delivery: Delivery) -> End {
     let mut reader = BufReader::with_capacity(READ, &**stream);
     let end = loop {
+        if delivery.is_swollen && reader.buffer().is_empty() && !connect::speaks_within(stream, A_WHILE) {
+            delivery.shrink();
+        }
         if let Err(end) = delivery.next(session, &mut reader) {
             break end;
         }
@@ -187,6 +192,8 @@ pub(crate) struct Delivery {
     body: Vec<u8>,
     parts: Parts,
     answered: bool,
+    /// Something large went through.
+    is_swollen: bool,
 }
 
 impl Delivery {
@@ -199,16 +206,20 @@ impl Delivery {
             Ok(Envelope::Bye(_) | Envelope::Order(_) | Envelope::Report(_)) | Err(_) => return Err(end),
         };
         self.answered |= frame.part == Part::Answer;
-        let whole = frame.part != Part::More;
+        self.is_swollen |= self.body.capacity() > LARGE;
         match self.parts.join(frame) {
             Ok(Some(frame)) => session.arrived(&frame),
             Ok(None) => {}
             Err(_) => return Err(end),
         }
-        if whole && self.body.capacity() > LARGE {
-            self.body = Vec::new();
-        }
         Ok(())
+    }
+
+    /// Gives back what large messages took.
+    fn shrink(&mut self) {
+        self.is_swollen = false;
+        self.body = Vec::new();
+        process::give_back();
     }
 }
 

@@ -63,6 +63,9 @@ use crate::index::Index;
 use crate::tools::{Notice, Registry, Session};
 use crate::watch::Watch;
 
+/// When nothing has happened for so long, what sessions and indexing left behind is given back to the system.
+const QUIET: Duration = Duration::from_secs(1);
+
 /// Notices that a slow session may fall behind by before it is told that anything may have changed.
 const NOTICES_KEPT: usize = 256;
 
@@ -309,10 +312,15 @@ impl Engine {
 
     /// The owner's whole life: one event after the other, until it is time to leave.
     fn own(&self, mut state: State, inbox: &Receiver<Event>) {
+        let mut quiet_at = None;
         loop {
-            let event = match state.deadline() {
+            let event = match state.deadline().into_iter().chain(quiet_at).min() {
                 Some(deadline) => match inbox.recv_deadline(deadline) {
                     Ok(event) => event,
+                    Err(RecvTimeoutError::Timeout) if quiet_at.take_if(|at| *at <= Instant::now()).is_some() => {
+                        trellis_proxy::give_back();
+                        continue;
+                    }
                     Err(RecvTimeoutError::Timeout) => Event::Idle,
                     Err(RecvTimeoutError::Disconnected) => return,
                 },
@@ -321,6 +329,7 @@ impl Engine {
                     Err(_) => return,
                 },
             };
+            quiet_at = Some(Instant::now() + QUIET);
             let asked = if let Event::Asked(done) = &event { Some(done.clone()) } else { None };
             let verdict = state.turn(event, Instant::now());
             self.snapshot.store(Arc::new(state.snapshot()));

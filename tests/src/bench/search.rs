@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::corpus::{Corpus, Language};
-use super::spine::{Line, first_answer, pss, ticks};
+use super::spine::{Line, first_answer, pss, rest};
 use super::{Figure, ms, spread};
 use crate::harness::{Home, until};
 use crate::library;
@@ -140,17 +140,6 @@ fn with_notes(count: usize) -> Vec<Figure> {
 /// Larger libraries may take longer.
 fn goal(count: usize, seconds: f64) -> f64 {
     seconds * (count as f64 / 10_000.0).max(1.0)
-}
-
-/// Until the daemon has put its new index in order, which it does beside its work.
-fn rest(home: &Home) {
-    let used = || home.daemons().into_iter().map(ticks).sum::<u64>();
-    let mut before = used();
-    until("the daemon rests", || {
-        std::thread::sleep(Duration::from_millis(400));
-        let now = used();
-        (std::mem::replace(&mut before, now) == now).then_some(())
-    });
 }
 
 /// Until a search is answered from all notes.

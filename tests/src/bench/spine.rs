@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use super::{Figure, ms, spread, us};
-use crate::harness::{Home, programs};
+use crate::harness::{Home, programs, until};
 
 const SPAWNS: usize = 200;
 const COLD_STARTS: usize = 15;
@@ -157,15 +157,35 @@ fn pings() -> Vec<Figure> {
 
 fn memory() -> Vec<Figure> {
     let home = Home::new();
-    let mut lines: Vec<Line> = (0..10).map(|_| first_answer(home.proxy(&[])).0).collect();
+    let mut lines: Vec<Line> = (0..10).map(|_| idle_session(&home)).collect();
+    rest(&home);
     let ten = summed_pss(&home, &lines);
     let daemon_at_ten = home.daemons().into_iter().map(pss).sum::<f64>();
-    lines.extend((0..10).map(|_| first_answer(home.proxy(&[])).0));
+    lines.extend((0..10).map(|_| idle_session(&home)));
+    rest(&home);
     let twenty = summed_pss(&home, &lines);
     vec![
         Figure::note("daemon with 10 sessions, PSS", format!("{daemon_at_ten:.2} MiB")),
         Figure::at_most("each further idle session (10 → 20), summed PSS", (twenty - ten) / 10.0, 0.2, "MiB"),
     ]
+}
+
+/// A session of a host that has begun as hosts do, and asks for nothing more.
+fn idle_session(home: &Home) -> Line {
+    let (mut line, _) = first_answer(home.proxy(&[]));
+    line.ask(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
+    line
+}
+
+/// Until the daemon has nothing to do any more, and proxies have noticed that.
+pub(super) fn rest(home: &Home) {
+    let used = || home.daemons().into_iter().map(ticks).sum::<u64>();
+    let mut before = used();
+    until("the daemon rests", || {
+        std::thread::sleep(Duration::from_millis(400));
+        let now = used();
+        (std::mem::replace(&mut before, now) == now).then_some(())
+    });
 }
 
 fn summed_pss(home: &Home, lines: &[Line]) -> f64 {
@@ -191,7 +211,7 @@ fn idleness() -> Vec<Figure> {
 }
 
 /// User and system time of a process, in clock ticks.
-pub(super) fn ticks(pid: u32) -> u64 {
+fn ticks(pid: u32) -> u64 {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
     let fields: Vec<&str> = text.rsplit(')').next().unwrap_or_default().split_whitespace().collect();
     let field = |index: usize| fields.get(index).and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);

@@ -106,7 +106,7 @@ impl Leads {
                         }
                         // A small letter inside a word; whatever begins with an accent may be without one elsewhere.
                         '\u{df}'..='\u{f6}' | '\u{f8}'..='\u{ff}' if before != Before::Nothing => {
-                            before = Before::Small
+                            before = Before::Small;
                         }
                         _ => {
                             run = Run::Candidate;

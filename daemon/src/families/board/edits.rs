@@ -265,7 +265,7 @@ mod tests {
             }
             New::Nothing => panic!("the file never goes"),
         });
-        (answer.into(), new)
+        (answer, new)
     }
 
     fn args<A: Arguments>(arguments: Value) -> A {

@@ -13,8 +13,6 @@ use std::time::Duration;
 
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, openat, statat};
 use rustix::io::Errno;
-#[cfg(target_os = "linux")]
-use rustix::io::ReadWriteFlags;
 
 use super::confine::{Confinement, unseen, unseen_io};
 use super::{Digest, RelativePath};
@@ -22,8 +20,6 @@ use crate::families::need::{Entry, EntryKind, FileSeen, Links, Unseen};
 
 /// How often a file is read again because it changed under our hands.
 const READS: usize = 4;
-/// So much is read in passing.
-const READ_AT_ONCE: u64 = 64 << 10;
 
 /// A directory that nothing opened through it can leave.
 #[derive(Debug)]
@@ -50,8 +46,8 @@ pub struct Identity {
 /// A regular file, open for reading.
 #[derive(Debug)]
 pub struct OpenFile {
-    file: File,
-    identity: Identity,
+    pub(super) file: File,
+    pub(super) identity: Identity,
 }
 
 impl Root {
@@ -279,41 +275,6 @@ impl OpenFile {
             }
         }
         Err(Unseen::Failed("it keeps changing while it is read".to_owned()))
-    }
-
-    /// Reads all of it, if it is small and in memory. None: that takes more than a moment.
-    pub fn read_at_once(self, limit: u64) -> Option<Result<FileSeen, Unseen>> {
-        let identity = self.identity;
-        if identity.size > limit.min(READ_AT_ONCE) {
-            return None;
-        }
-        let bytes = self.part_at_once(0, identity.size + 1)?;
-        let is_same = self.file.metadata().is_ok_and(|now| Identity::of(&now) == identity);
-        (is_same && bytes.len() as u64 == identity.size).then_some(Ok(FileSeen { bytes, identity }))
-    }
-
-    /// Reads what is between two places in it, as far as it goes, if that is in memory.
-    #[cfg(target_os = "linux")]
-    pub fn part_at_once(&self, start: u64, end: u64) -> Option<Vec<u8>> {
-        let mut bytes = vec![0; usize::try_from(end.saturating_sub(start)).ok()?];
-        let slices = &mut [std::io::IoSliceMut::new(&mut bytes)];
-        match rustix::io::preadv2(&self.file, slices, start, ReadWriteFlags::NOWAIT) {
-            Ok(read) => {
-                // Less than that, and only a piece of it was in memory.
-                let whole = end.min(self.identity.size).saturating_sub(start);
-                bytes.truncate(read);
-                (read as u64 >= whole).then_some(bytes)
-            }
-            // File systems that cannot tell are in memory themselves, or lie above one that mostly is.
-            Err(Errno::OPNOTSUPP | Errno::NOSYS) => self.read_part(start, end).ok(),
-            Err(_) => None,
-        }
-    }
-
-    /// Reads what is between two places in it, if that is in memory. Here nobody can tell.
-    #[cfg(not(target_os = "linux"))]
-    pub fn part_at_once(&self, _: u64, _: u64) -> Option<Vec<u8>> {
-        None
     }
 
     /// Reads what is between two places in it, as far as it goes.

@@ -12,6 +12,7 @@ const SPAWNS: usize = 200;
 const COLD_STARTS: usize = 15;
 const PINGS: usize = 5000;
 const STORM: usize = 50;
+const SETTLED: Duration = Duration::from_secs(2);
 const IDLE: Duration = Duration::from_secs(30);
 
 const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
@@ -203,6 +204,8 @@ pub(super) fn pss(pid: u32) -> f64 {
 fn idleness() -> Vec<Figure> {
     let home = Home::new();
     let (line, _) = first_answer(home.proxy(&[]));
+    rest(&home);
+    std::thread::sleep(SETTLED);
     let pids: Vec<u32> = home.daemons().into_iter().chain([line.child.id()]).collect();
     let before: u64 = pids.iter().copied().map(ticks).sum();
     std::thread::sleep(IDLE);

@@ -58,7 +58,7 @@ impl<M: Model> Look for ModelAt<M> {
         let (device, inode) = root.number()?;
         let name = (device, inode, path);
         match eyes.glance {
-            Some(glance) => eyes.models.known(&name, file.identity()).ok_or_else(|| glance.refuse()),
+            Some(glance) => eyes.models.small(&name, file.identity()).ok_or_else(|| glance.refuse()),
             None => eyes.models.of(&name, file, self.file.size_limit),
         }
     }

@@ -19,6 +19,8 @@ use crate::families::need::{Model, ModelSeen, Unseen};
 const MOST_BYTES: usize = 48 << 20;
 /// What a model costs besides, so that many small ones count as well.
 const EACH: usize = 256;
+/// What is made of a larger one takes more than a moment.
+const SMALL: usize = 8 << 20;
 /// Two changes within this time may leave the same times behind: the clock of a file system is that coarse.
 const TICK_NS: i128 = 20_000_000;
 
@@ -65,6 +67,12 @@ impl Models {
         }
         kept.last_used.store(self.uses.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         kept.seen()
+    }
+
+    /// The same, if it is small.
+    pub fn small<M: Model>(&self, name: &FileName, identity: Identity) -> Option<ModelSeen<M>> {
+        let is_small = self.kept.get(&key::<M>(name))?.weight <= SMALL;
+        is_small.then(|| self.known(name, identity)).flatten()
     }
 
     /// The model of an open file.
@@ -221,6 +229,21 @@ mod tests {
         assert!(Arc::ptr_eq(&look(&models, home.path()).model, &made));
         fs::write(&path, "two").expect("a file");
         assert_eq!(look(&models, home.path()).model.0, "two");
+    }
+
+    #[test]
+    fn large_ones_are_not_small() {
+        let home = TempDir::new().expect("a directory");
+        let (models, path) = (Models::default(), home.path().join("file"));
+        for (size, expected) in [(10, true), (SMALL as u64 + 1, false)] {
+            let file = File::create(&path).expect("a file");
+            file.set_len(size).expect("a size");
+            file.set_modified(SystemTime::UNIX_EPOCH).expect("a time");
+            std::thread::sleep(Duration::from_millis(50));
+            let identity = look(&models, home.path()).identity;
+            assert!(models.known::<Words>(&name(home.path()), identity).is_some());
+            assert_eq!(models.small::<Words>(&name(home.path()), identity).is_some(), expected, "{size}");
+        }
     }
 
     #[test]

@@ -262,7 +262,7 @@ impl Index {
         Ok(self.keeper.wait_for(family, root))
     }
 
-    /// A tree that somebody wants and that is known, without waiting.
+    /// A tree that somebody wants and that is known, without waiting, if a search in it takes only a moment.
     pub fn known(&self, family: &'static str, root: &Path) -> Option<TreeId> {
         let is_wanted = self.wants.lock().get(&(family, root.to_owned())).is_some_and(|wanted| wanted.count > 0);
         self.keeper.ready(family, root).filter(|_| is_wanted)

@@ -18,6 +18,8 @@ use crate::families::facts::{Hit, Hits, NoAnswer, SearchFor};
 
 /// How long a search waits for a tree that is being caught up with.
 const PATIENCE: Duration = Duration::from_secs(10);
+/// Going through more chunks than this takes more than a moment.
+const SMALL: u64 = 100_000;
 /// How often a search is done again because a file was not what it had been.
 const ATTEMPTS: usize = 3;
 
@@ -52,8 +54,11 @@ impl Keeper {
         }
     }
 
-    /// A tree that is known, without waiting.
+    /// A tree that is known, without waiting, if a search in it takes only a moment.
     pub fn ready(&self, family: &str, root: &std::path::Path) -> Option<TreeId> {
+        if self.snapshot.load().shelf.chunks > SMALL {
+            return None;
+        }
         let desk = self.desk.try_lock()?;
         desk.find(family, root).filter(|tree| matches!(desk.trees[*tree as usize].state, State::Ready))
     }

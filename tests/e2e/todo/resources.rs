@@ -112,12 +112,14 @@ fn many_contexts_come_on_pages() {
     assert_eq!(uris.last().map(String::as_str), Some("todo:///context/T450.md"));
 }
 
-/// The methods and URIs of everything that was told until the answer to a later request came.
-fn told(todo: &mut Todo) -> Vec<(String, Value)> {
+/// The methods and URIs of so many messages, and of what else was told until the answer to a later request came.
+fn told(todo: &mut Todo, count: usize) -> Vec<(String, Value)> {
+    let shown =
+        |message: Value| (message["method"].as_str().expect("a method").to_owned(), message["params"]["uri"].clone());
+    let mut told: Vec<_> = (0..count).map(|_| shown(todo.client.next_message())).collect();
     todo.client.tool_names();
-    let mut told = Vec::new();
     while let Some(message) = todo.client.message_within(std::time::Duration::ZERO) {
-        told.push((message["method"].as_str().expect("a method").to_owned(), message["params"]["uri"].clone()));
+        told.push(shown(message));
     }
     told
 }
@@ -128,17 +130,17 @@ fn changes_are_told() {
     for uri in ["todo:///task.md", "file://.todo/context/T001.md"] {
         todo.client.request("resources/subscribe", json!({ "uri": uri }));
     }
-    told(&mut todo);
+    told(&mut todo, 0);
     let list = ("notifications/resources/list_changed".to_owned(), json!(null));
     let updated = |uri: &str| ("notifications/resources/updated".to_owned(), json!(uri));
     todo.call("create_task", json!({ "title": "b" }));
-    assert_eq!(told(&mut todo), [updated("todo:///task.md"), list.clone()]);
+    assert_eq!(told(&mut todo, 2), [updated("todo:///task.md"), list.clone()]);
     todo.call("update_task", json!({ "task_id": "T001", "status": "done" }));
-    assert_eq!(told(&mut todo), [updated("todo:///task.md")]);
+    assert_eq!(told(&mut todo, 1), [updated("todo:///task.md")]);
     todo.call("update_context", json!({ "task_id": "T001", "content": "x" }));
-    assert_eq!(told(&mut todo), [updated("file://.todo/context/T001.md")]);
+    assert_eq!(told(&mut todo, 1), [updated("file://.todo/context/T001.md")]);
     todo.call("delete_task", json!({ "task_id": "T001" }));
-    assert_eq!(told(&mut todo), [updated("todo:///task.md"), updated("file://.todo/context/T001.md"), list]);
+    assert_eq!(told(&mut todo, 3), [updated("todo:///task.md"), updated("file://.todo/context/T001.md"), list]);
 }
 
 #[test]

@@ -9,13 +9,16 @@ use super::Vibe;
 
 const TASK: &str = "vibe://projects/demo/tasks/001-a.md";
 
-/// The next messages, by method and URI, until an answer to a later request has come.
-fn heard(client: &mut Client) -> Vec<(String, Value)> {
-    client.tool_names();
-    let mut heard = Vec::new();
-    while let Some(message) = client.message_within(Duration::ZERO) {
+/// So many messages, by method and URI, and what else has come by the time a later request is answered.
+fn heard(client: &mut Client, count: usize) -> Vec<(String, Value)> {
+    let shown = |message: Value| {
         let method = message["method"].as_str().unwrap_or_default().trim_start_matches("notifications/resources/");
-        heard.push((method.to_owned(), message["params"]["uri"].clone()));
+        (method.to_owned(), message["params"]["uri"].clone())
+    };
+    let mut heard: Vec<_> = (0..count).map(|_| shown(client.next_message())).collect();
+    client.tool_names();
+    while let Some(message) = client.message_within(Duration::ZERO) {
+        heard.push(shown(message));
     }
     heard
 }
@@ -32,14 +35,14 @@ fn subscribers_hear_of_their_document_project_and_workspace() {
         assert_eq!(reader.request("resources/subscribe", json!({ "uri": uri })), json!({}));
     }
     vibe.set("1", "done");
-    assert_eq!(heard(&mut reader), [updated("vibe://projects"), updated("vibe://projects/demo"), updated(TASK)]);
+    assert_eq!(heard(&mut reader, 3), [updated("vibe://projects"), updated("vibe://projects/demo"), updated(TASK)]);
     vibe.set("1", "done");
-    assert_eq!(heard(&mut reader), [], "nothing has changed");
+    assert_eq!(heard(&mut reader, 0), [], "nothing has changed");
     vibe.task("b");
     let appeared = ("list_changed".to_owned(), Value::Null);
-    assert_eq!(heard(&mut reader), [updated("vibe://projects"), updated("vibe://projects/demo"), appeared]);
+    assert_eq!(heard(&mut reader, 3), [updated("vibe://projects"), updated("vibe://projects/demo"), appeared]);
     vibe.call("update_doc", json!({ "project": "demo", "folder": "tasks", "filename": "001-a.md", "content": "x" }));
-    assert_eq!(heard(&mut reader).last(), Some(&updated(TASK)));
+    assert_eq!(heard(&mut reader, 3).last(), Some(&updated(TASK)));
     reader.close();
 }
 
@@ -51,7 +54,7 @@ fn a_uri_is_told_as_the_host_spelt_it() {
         reader.request("resources/subscribe", json!({ "uri": uri }));
         let document = json!({ "project": "demo", "folder": "plans", "filename": "año nuevo.md", "content": uri });
         vibe.call("update_doc", document);
-        assert_eq!(heard(&mut reader), [updated(uri)]);
+        assert_eq!(heard(&mut reader, 1), [updated(uri)]);
         reader.request("resources/unsubscribe", json!({ "uri": uri }));
     }
     reader.close();

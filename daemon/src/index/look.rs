@@ -25,7 +25,7 @@ impl Look for SearchFor {
             None => index.wait_for(self.family, &root)?,
         };
         let Some(tree) = tree else { return Ok(Hits { rebuilding, ..Hits::default() }) };
-        let hits = index.keeper().search(&self, Viewer { tree, today }, eyes.glance)?;
+        let hits = index.keeper().search(&self, Viewer { tree, root: &root, today }, eyes.glance)?;
         Ok(Hits { rebuilding, ..hits })
     }
 }

@@ -253,8 +253,7 @@ impl Index {
         if !self.has(family) {
             return Err(NoAnswer::Index(format!("`{family}` has no documents")));
         }
-        let is_wanted = self.wants.lock().get(&(family, root.to_owned())).is_some_and(|wanted| wanted.count > 0);
-        if !is_wanted {
+        if !self.is_wanted(family, root) {
             // It stays wanted: whoever looked once looks again.
             self.watch.want(root.to_owned());
             self.want(family, root);
@@ -264,8 +263,11 @@ impl Index {
 
     /// A tree that somebody wants and that is known, without waiting, if a search in it takes only a moment.
     pub fn known(&self, family: &'static str, root: &Path) -> Option<TreeId> {
-        let is_wanted = self.wants.lock().get(&(family, root.to_owned())).is_some_and(|wanted| wanted.count > 0);
-        self.keeper.ready(family, root).filter(|_| is_wanted)
+        self.keeper.ready(family, root).filter(|_| self.is_wanted(family, root))
+    }
+
+    fn is_wanted(&self, family: &'static str, root: &Path) -> bool {
+        self.wants.lock().get(&(family, root.to_owned())).is_some_and(|wanted| wanted.count > 0)
     }
 
     /// What does the work.

@@ -1,6 +1,7 @@
 //! A search from its words to its hits: waits until the tree is known, finds, ranks, and shows.
 
 use std::cmp::Ordering;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -28,16 +29,18 @@ pub type HowFar = Option<(usize, usize)>;
 
 /// Who may see what, and which day it is.
 #[derive(Debug, Clone, Copy)]
-pub struct Viewer {
+pub struct Viewer<'a> {
     /// The tree.
     pub tree: TreeId,
+    /// Where it is.
+    pub root: &'a Path,
     /// Today, where the session is.
     pub today: i32,
 }
 
 impl Keeper {
     /// Waits until a tree is known; how far we are with it, if that takes too long.
-    pub fn wait_for(&self, family: &str, root: &std::path::Path) -> (Option<TreeId>, HowFar) {
+    pub fn wait_for(&self, family: &str, root: &Path) -> (Option<TreeId>, HowFar) {
         let end = Instant::now() + PATIENCE;
         let mut desk = self.desk.lock();
         loop {
@@ -55,7 +58,7 @@ impl Keeper {
     }
 
     /// A tree that is known, without waiting, if a search in it takes only a moment.
-    pub fn ready(&self, family: &str, root: &std::path::Path) -> Option<TreeId> {
+    pub fn ready(&self, family: &str, root: &Path) -> Option<TreeId> {
         if self.snapshot.load().shelf.chunks > SMALL {
             return None;
         }
@@ -64,7 +67,7 @@ impl Keeper {
     }
 
     /// Searches in a tree. A glance sees only texts that are in memory.
-    pub fn search(&self, asked: &SearchFor, viewer: Viewer, glance: Option<&Glance>) -> Result<Hits, NoAnswer> {
+    pub fn search(&self, asked: &SearchFor, viewer: Viewer<'_>, glance: Option<&Glance>) -> Result<Hits, NoAnswer> {
         let query = Query::read(&asked.query);
         let mut stems = Stems::default();
         let mut attempt = 0;
@@ -75,14 +78,8 @@ impl Keeper {
             let mut matches = found.map_err(|Ill(why)| NoAnswer::Index(why))?;
             let total = matches.len();
             let best = best(&mut matches, asked.limit, &snapshot);
-            match self.show(
-                &snapshot,
-                &mut Marker::new(&query, &mut stems),
-                best,
-                viewer.tree,
-                attempt == ATTEMPTS,
-                glance,
-            ) {
+            match self.show(&snapshot, &mut Marker::new(&query, &mut stems), best, viewer, attempt == ATTEMPTS, glance)
+            {
                 Some(hits) => return Ok(Hits { total, hits, rebuilding: None }),
                 None if glance.is_some_and(Glance::is_refused) => return Ok(Hits::default()),
                 None => continue,
@@ -95,7 +92,7 @@ impl Keeper {
         snapshot: &Snapshot,
         query: &Query,
         asked: &SearchFor,
-        viewer: Viewer,
+        viewer: Viewer<'_>,
         stems: &mut Stems,
     ) -> Result<Vec<Match>, Ill> {
         let mut scope = Scope { tree: viewer.tree, project: None, folder: None };
@@ -116,20 +113,10 @@ impl Keeper {
         snapshot: &Snapshot,
         marker: &mut Marker<'_>,
         best: &[Match],
-        tree: TreeId,
+        viewer: Viewer<'_>,
         is_last: bool,
         glance: Option<&Glance>,
     ) -> Option<Vec<Hit>> {
-        let root = match glance {
-            None => self.desk.lock().trees[tree as usize].root.clone(),
-            Some(glance) => match self.desk.try_lock() {
-                Some(desk) => desk.trees[tree as usize].root.clone(),
-                None => {
-                    glance.refuse();
-                    return None;
-                }
-            },
-        };
         let mut opened = None;
         let mut hits = Vec::with_capacity(best.len());
         for Match { score, at } in best {
@@ -142,7 +129,7 @@ impl Keeper {
                     marker.snippet(content, heading.as_deref())
                 }
                 At::Shelf(..) => {
-                    let root = opened.get_or_insert_with(|| self.roots.open(&root)).as_ref().ok();
+                    let root = opened.get_or_insert_with(|| self.roots.open(viewer.root)).as_ref().ok();
                     let content = match root {
                         Some(root) => self.texts.content(entry, chunk, root, glance.is_some()),
                         None => Err(NoText::Moved),
@@ -155,7 +142,7 @@ impl Keeper {
                         }
                         Err(_) if is_last => String::new(),
                         Err(_) => {
-                            self.refresh(tree, &entry.path, false);
+                            self.refresh(viewer.tree, &entry.path, false);
                             return None;
                         }
                     }

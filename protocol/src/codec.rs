@@ -25,6 +25,9 @@ const ENVELOPE_LIMIT: usize = MESSAGE_LIMIT + OVERHEAD;
 const GREETING_LIMIT: usize = MESSAGE_LIMIT + 16 * OVERHEAD;
 /// Bytes before an envelope's body.
 pub const LENGTH_BYTES: usize = 4;
+/// How a frame begins, and how many bytes of it stand before its payload.
+const FRAME: u32 = 0;
+const FRAME_HEAD: usize = 24;
 /// Bytes before a greeting's body.
 pub const MARK_BYTES: usize = 6;
 
@@ -54,16 +57,24 @@ pub fn envelope_length(prefix: [u8; LENGTH_BYTES]) -> Result<usize, CodecError> 
 
 /// An envelope with its length in front.
 pub fn encode(envelope: &Envelope) -> Result<Vec<u8>, CodecError> {
-    let mut bytes = vec![0; LENGTH_BYTES];
+    let payload = if let Envelope::Frame(frame) = envelope { frame.payload.0.len() } else { 0 };
+    let mut bytes = Vec::with_capacity(LENGTH_BYTES + FRAME_HEAD + payload);
+    bytes.resize(LENGTH_BYTES, 0);
     append(envelope, &mut bytes)?;
     let length = within(bytes.len() - LENGTH_BYTES, ENVELOPE_LIMIT)?;
     bytes[..LENGTH_BYTES].copy_from_slice(&(length as u32).to_le_bytes());
     Ok(bytes)
 }
 
-/// The body of an envelope.
-pub fn decode(body: &[u8]) -> Result<Envelope, CodecError> {
-    read(body)
+/// The body of an envelope. A frame's payload stays in the memory that it came in.
+pub fn decode(mut body: Vec<u8>) -> Result<Envelope, CodecError> {
+    if let Ok(((FRAME, sequence, part, length), used)) = start::<(u32, u64, Part, u64)>(&body)
+        && u64::try_from(body.len() - used) == Ok(length)
+    {
+        body.drain(..used);
+        return Ok(Envelope::Frame(Frame { sequence, part, payload: Payload(body) }));
+    }
+    read(&body)
 }
 
 /// Splits an answer into frames of at most [`PART_LIMIT`] bytes; the last one carries `end`.
@@ -122,14 +133,19 @@ fn append(value: &impl Serialize, bytes: &mut Vec<u8>) -> Result<(), CodecError>
 }
 
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, CodecError> {
-    // bincode's own words are the `Debug` form of its error: of little use to people, and large in the proxy.
-    let (value, used) = bincode::serde::decode_from_slice(body, CONFIG)
-        .map_err(|_| CodecError::Garbled("a field is cut off or has a value it cannot have".to_owned()))?;
+    let (value, used) = start(body)?;
     if used == body.len() {
         Ok(value)
     } else {
         Err(CodecError::Garbled(format!("{} bytes are left over", body.len() - used)))
     }
+}
+
+/// What stands first, and how many bytes it takes.
+fn start<T: DeserializeOwned>(body: &[u8]) -> Result<(T, usize), CodecError> {
+    // bincode's own words are the `Debug` form of its error: of little use to people, and large in the proxy.
+    bincode::serde::decode_from_slice(body, CONFIG)
+        .map_err(|_| CodecError::Garbled("a field is cut off or has a value it cannot have".to_owned()))
 }
 
 fn within(length: usize, limit: usize) -> Result<usize, CodecError> {
@@ -166,7 +182,8 @@ mod tests {
             let bytes = encode(&envelope).expect("fits");
             let length = envelope_length(bytes[..LENGTH_BYTES].try_into().expect("four bytes")).expect("fits");
             assert_eq!(length, bytes.len() - LENGTH_BYTES);
-            assert_eq!(decode(&bytes[LENGTH_BYTES..]).expect("decodes"), envelope);
+            assert_eq!(decode(bytes[LENGTH_BYTES..].to_vec()).expect("decodes"), envelope);
+            assert_eq!(read::<Envelope>(&bytes[LENGTH_BYTES..]).expect("decodes"), envelope);
         }
     }
 
@@ -177,15 +194,15 @@ mod tests {
         let mut lying = encode(&frame(b"{}")).expect("fits");
         let place = lying.len() - 2 - 8;
         lying[place..place + 8].copy_from_slice(&u64::MAX.to_le_bytes());
-        assert!(decode(&lying[LENGTH_BYTES..]).is_err());
+        assert!(decode(lying[LENGTH_BYTES..].to_vec()).is_err());
     }
 
     #[test]
     fn what_is_left_over_is_an_error() {
         let mut bytes = encode(&frame(b"{}")).expect("fits");
         bytes.push(0);
-        assert!(decode(&bytes[LENGTH_BYTES..]).is_err());
-        assert!(decode(b"").is_err());
+        assert!(decode(bytes[LENGTH_BYTES..].to_vec()).is_err());
+        assert!(decode(Vec::new()).is_err());
     }
 
     #[test]

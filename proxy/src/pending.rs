@@ -358,7 +358,7 @@ mod tests {
     /// The sequences of all that can be sent now.
     fn send(pending: &mut Pending) -> Vec<u64> {
         std::iter::from_fn(|| pending.next_to_send())
-            .map(|bytes| match codec::decode(&bytes[codec::LENGTH_BYTES..]) {
+            .map(|bytes| match codec::decode(bytes[codec::LENGTH_BYTES..].to_vec()) {
                 Ok(Envelope::Frame(frame)) => frame.sequence,
                 other => panic!("not a frame: {other:?}"),
             })

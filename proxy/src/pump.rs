@@ -2,7 +2,7 @@
 //! the second one does while connected: frames → stdout lines. Bodies are never looked into.
 
 use std::io::{self, PipeReader};
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -200,15 +200,18 @@ impl Delivery {
     /// Brings the next frame to the host; an error when the connection is over.
     fn next(&mut self, session: &Session, reader: &mut impl BufRead) -> Result<(), End> {
         let end = if self.answered { End::Broken } else { End::Fruitless };
-        let frame = match next(reader, &mut self.body) {
+        let frame = match next(reader, std::mem::take(&mut self.body)) {
             Ok(Envelope::Frame(frame)) => frame,
             Ok(Envelope::Bye(Bye::Draining)) => return Err(End::Draining),
             Ok(Envelope::Bye(_) | Envelope::Order(_) | Envelope::Report(_)) | Err(_) => return Err(end),
         };
         self.answered |= frame.part == Part::Answer;
-        self.is_swollen |= self.body.capacity() > LARGE;
         match self.parts.join(frame) {
-            Ok(Some(frame)) => session.arrived(&frame),
+            Ok(Some(frame)) => {
+                session.arrived(&frame);
+                self.body = frame.payload.0;
+                self.is_swollen |= self.body.capacity() > LARGE;
+            }
             Ok(None) => {}
             Err(_) => return Err(end),
         }
@@ -223,19 +226,20 @@ impl Delivery {
     }
 }
 
-/// The next envelope. `body` is only lent, so that small messages need no memory of their own.
-pub(crate) fn next(reader: &mut impl BufRead, body: &mut Vec<u8>) -> io::Result<Envelope> {
+/// The next envelope, in memory that it may take.
+pub(crate) fn next(reader: &mut impl BufRead, mut body: Vec<u8>) -> io::Result<Envelope> {
     let mut prefix = [0; LENGTH_BYTES];
     reader.read_exact(&mut prefix)?;
     let length = codec::envelope_length(prefix).map_err(io::Error::other)?;
-    body.clear();
-    if body.capacity() < length {
-        // In one piece, which is given back as one: a buffer that grows would leave its size in the heap. Beyond a part
-        // it grows with what comes, not with what was announced.
-        *body = Vec::with_capacity(length.min(PART_LIMIT));
-    }
-    if reader.take(length as u64).read_to_end(body)? < length {
-        return Err(io::ErrorKind::UnexpectedEof.into());
+    body.truncate(length);
+    let mut read = 0;
+    while read < length {
+        // A part in one piece; beyond that it grows with what comes, not with what was announced.
+        let end = length.min(read + PART_LIMIT);
+        body.reserve_exact(end.saturating_sub(body.len()));
+        body.resize(end, 0);
+        reader.read_exact(&mut body[read..])?;
+        read = end;
     }
     codec::decode(body).map_err(io::Error::other)
 }

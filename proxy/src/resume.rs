@@ -253,7 +253,7 @@ fn order_hand_over(stream: &Stream) {
     let Ok(bytes) = codec::encode(&Envelope::Order(Order::HandOver)) else { return };
     let mut wire = stream;
     if wire.write_all(&bytes).is_ok() && stream.set_recv_timeout(Some(FIRST_PATIENCE)).is_ok() {
-        let _ = pump::next(&mut BufReader::new(stream), &mut Vec::new());
+        let _ = pump::next(&mut BufReader::new(stream), Vec::new());
     }
 }
 

@@ -81,7 +81,7 @@ impl Raw {
         self.stream.read_exact(&mut prefix).ok()?;
         let mut body = vec![0; codec::envelope_length(prefix).expect("within the limit")];
         self.stream.read_exact(&mut body).ok()?;
-        Some(codec::decode(&body).expect("an envelope"))
+        Some(codec::decode(body).expect("an envelope"))
     }
 
     /// Asks in the handshake's revision and returns the result.

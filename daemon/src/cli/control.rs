@@ -218,7 +218,7 @@ fn exchange(line: &mut Stream, order: Order) -> io::Result<Envelope> {
     line.read_exact(&mut prefix)?;
     let mut body = vec![0; codec::envelope_length(prefix).map_err(io::Error::other)?];
     line.read_exact(&mut body)?;
-    codec::decode(&body).map_err(io::Error::other)
+    codec::decode(body).map_err(io::Error::other)
 }
 
 fn silent(error: &io::Error) -> Failure {

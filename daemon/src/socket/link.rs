@@ -74,7 +74,7 @@ impl Reader {
             self.body(length).await
         })
         .await?;
-        codec::decode(&body).map(Some).map_err(io::Error::other)
+        codec::decode(body).map(Some).map_err(io::Error::other)
     }
 
     /// Grows with what really arrives, so that a length alone costs nothing.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use tantivy::postings::{Postings as _, SegmentPostings};
+use tantivy::postings::{BlockSegmentPostings, Postings as _, SegmentPostings};
 use tantivy::schema::IndexRecordOption;
 use tantivy::{DocSet as _, TERMINATED};
 
@@ -19,12 +19,21 @@ pub struct Cursor<'a> {
     postings: Kind,
 }
 
+/// A chunk, what it is worth so far, and how many groups it has.
+pub type Found = (u32, f32, u32);
+
 enum Kind {
-    /// A term, and its shade.
-    Term(Box<(SegmentPostings, Option<SegmentPostings>)>),
+    Term(Box<Term>),
     /// How often in which chunk, and where we are.
     Any(Vec<(u32, u32)>, usize),
     Phrase(Phrase),
+}
+
+/// The chunks of a term, block by block, and those of its shade.
+struct Term {
+    block: BlockSegmentPostings,
+    at: usize,
+    shade: Option<SegmentPostings>,
 }
 
 struct Phrase {
@@ -49,7 +58,8 @@ impl<'a> Cursor<'a> {
             Infos::Term(info, shade) => {
                 let shades = segment.inverted(Where::Shades);
                 let shade = shade.as_ref().map(|info| shades.read_postings_from_terminfo(info, freqs)).transpose()?;
-                Kind::Term(Box::new((inverted.read_postings_from_terminfo(info, freqs)?, shade)))
+                let block = inverted.read_block_postings_from_terminfo(info, freqs)?;
+                Kind::Term(Box::new(Term { block, at: 0, shade }))
             }
             Infos::Any(infos) => {
                 let mut all = Vec::new();
@@ -87,70 +97,53 @@ impl<'a> Cursor<'a> {
     /// How many chunks there may be at most.
     pub fn size(&self) -> u32 {
         match &self.postings {
-            Kind::Term(term) => term.0.doc_freq(),
+            Kind::Term(term) => term.block.doc_freq(),
             Kind::Any(all, _) => all.len() as u32,
             Kind::Phrase(phrase) => phrase.parts.first().map_or(0, |(terms, _)| having(terms)),
         }
     }
 
-    /// Every chunk that may be looked at, and what it is worth.
-    pub fn all(mut self, may: &impl Fn(u32) -> bool) -> Vec<(u32, f32)> {
-        let mut found = Vec::with_capacity(self.size() as usize);
-        let mut doc = self.here();
-        while doc != TERMINATED {
-            if may(doc) {
-                let worth = self.at(doc);
-                if worth > 0.0 {
-                    found.push((doc, worth));
+    /// Every chunk that has it, in order, and what it is worth. What takes long is asked only of those that may be seen.
+    pub fn all(mut self, may: &impl Fn(u32) -> bool, found: &mut Vec<Found>) {
+        let worth = Worth { leaf: self.leaf, segment: self.segment, statistics: self.statistics };
+        match &mut self.postings {
+            Kind::Term(term) => {
+                let Term { block, shade, .. } = &mut **term;
+                while !block.docs().is_empty() {
+                    for (doc, often) in block.docs().iter().zip(block.freqs()) {
+                        let shaded = shade.as_mut().map_or(0, |shade| often_in(shade, *doc));
+                        let factor = shade_factor(&worth.leaf.what, *often, shaded);
+                        found.push((*doc, worth.of(*doc, *often) * factor, 1));
+                    }
+                    block.advance();
                 }
             }
-            doc = self.after(doc);
-        }
-        found
-    }
-
-    /// The chunk that we have come to, and that may have it.
-    fn here(&self) -> u32 {
-        match &self.postings {
-            Kind::Term(term) => term.0.doc(),
-            Kind::Any(all, at) => all.get(*at).map_or(TERMINATED, |(doc, _)| *doc),
-            Kind::Phrase(phrase) => phrase.rarest().map(|postings| postings.doc()).min().unwrap_or(TERMINATED),
-        }
-    }
-
-    /// The next chunk that may have it. One step costs far less than a search for it.
-    fn after(&mut self, doc: u32) -> u32 {
-        let step = |postings: &mut SegmentPostings| {
-            if postings.doc() <= doc {
-                postings.advance();
-            }
-        };
-        match &mut self.postings {
-            Kind::Term(term) => step(&mut term.0),
-            Kind::Any(all, at) => *at += usize::from(all.get(*at).is_some_and(|(here, _)| *here <= doc)),
+            Kind::Any(all, _) => found.extend(all.iter().map(|(doc, often)| (*doc, worth.of(*doc, *often), 1))),
             Kind::Phrase(phrase) => {
-                phrase.parts.first_mut().into_iter().flat_map(|(terms, _)| terms).for_each(step);
+                while let Some(doc) = phrase.next() {
+                    let often = if may(doc) { phrase.often(doc) } else { 0 };
+                    if often > 0 {
+                        found.push((doc, worth.of(doc, often), 1));
+                    }
+                    phrase.pass(doc);
+                }
             }
         }
-        self.here()
     }
 
     /// What a chunk is worth; nothing if it does not have it. Chunks are asked for in order.
     pub fn at(&mut self, doc: u32) -> f32 {
         let (often, factor) = match &mut self.postings {
             Kind::Term(term) => {
-                let (postings, shade) = &mut **term;
-                if forward(postings, doc) != doc {
+                let Term { block, at, shade } = &mut **term;
+                if block.doc(*at) < doc {
+                    *at = block.seek(doc);
+                }
+                if block.doc(*at) != doc {
                     return 0.0;
                 }
-                let often = postings.term_freq();
-                let shaded = match shade {
-                    Some(shade) => match forward(shade, doc) == doc {
-                        true => shade.term_freq(),
-                        false => 0,
-                    },
-                    None => 0,
-                };
+                let often = block.freq(*at);
+                let shaded = shade.as_mut().map_or(0, |shade| often_in(shade, doc));
                 (often, shade_factor(&self.leaf.what, often, shaded))
             }
             Kind::Any(all, at) => {
@@ -165,11 +158,25 @@ impl<'a> Cursor<'a> {
         if often == 0 {
             return 0.0;
         }
-        let worth = match self.leaf.place {
-            Where::Names => Statistics::worth_in_name(often as f32),
-            _ => self.statistics.worth(often as f32, self.segment.norms.fieldnorm_id(doc)),
-        };
-        self.leaf.worth * worth * factor
+        Worth { leaf: self.leaf, segment: self.segment, statistics: self.statistics }.of(doc, often) * factor
+    }
+}
+
+/// What finding a leaf in a chunk is worth.
+struct Worth<'a> {
+    leaf: &'a Leaf,
+    segment: &'a Segment,
+    statistics: &'a Statistics,
+}
+
+impl Worth<'_> {
+    #[inline]
+    fn of(&self, doc: u32, often: u32) -> f32 {
+        self.leaf.worth
+            * match self.leaf.place {
+                Where::Names => Statistics::worth_in_name(often as f32),
+                _ => self.statistics.worth(often as f32, self.segment.norms.fieldnorm_id(doc)),
+            }
     }
 }
 
@@ -189,8 +196,18 @@ pub fn shade_factor(what: &What, often: u32, shaded: u32) -> f32 {
 }
 
 impl Phrase {
-    fn rarest(&self) -> impl Iterator<Item = &SegmentPostings> {
-        self.parts.first().into_iter().flat_map(|(terms, _)| terms)
+    /// The next chunk that may have it: one that has its rarest part.
+    fn next(&self) -> Option<u32> {
+        let (rarest, _) = self.parts.first()?;
+        rarest.iter().map(|postings| postings.doc()).min().filter(|doc| *doc != TERMINATED)
+    }
+
+    /// Goes on behind a chunk. One step costs far less than a search for it.
+    fn pass(&mut self, doc: u32) {
+        let rarest = self.parts.first_mut().into_iter().flat_map(|(terms, _)| terms);
+        for postings in rarest.filter(|postings| postings.doc() <= doc) {
+            postings.advance();
+        }
     }
 
     /// How often the phrase is in a chunk.
@@ -235,6 +252,10 @@ pub fn intersect(kept: &mut Vec<u32>, other: &[u32]) {
         }
         other.get(at) == Some(value)
     });
+}
+
+fn often_in(postings: &mut SegmentPostings, doc: u32) -> u32 {
+    if forward(postings, doc) == doc { postings.term_freq() } else { 0 }
 }
 
 fn forward(postings: &mut SegmentPostings, doc: u32) -> u32 {

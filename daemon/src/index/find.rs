@@ -5,14 +5,14 @@
 
 use std::io;
 
-use super::cursor::{Cursor, intersect, shade_factor};
+use super::cursor::{Cursor, Found, intersect, shade_factor};
 use super::entry::TreeId;
 use super::names::Name;
 use super::overlay::{Fresh, Where, hash};
 use super::plan::{Leaf, Reach, Shade, What, plan};
 use super::query::Query;
 use super::rank::{Statistics, completeness, recency};
-use super::shelf::{GONE, Seat, Segment, Snapshot};
+use super::shelf::{GONE, Seat, Segment, Snapshot, Spot};
 use super::stems::Stems;
 
 /// Which documents a search may see.
@@ -86,9 +86,6 @@ struct Search<'a> {
     unwanted: &'a [Leaf],
 }
 
-/// A chunk, what it is worth so far, and how many groups it has.
-type Found = (u32, f32, u32);
-
 impl Search<'_> {
     fn run(&self, mode: Mode) -> io::Result<Vec<Match>> {
         let mut matches = Vec::new();
@@ -99,8 +96,8 @@ impl Search<'_> {
             };
             matches.reserve(found.len());
             for (doc, worth, groups) in found {
-                let seat = &self.snapshot.shelf.seats[segment.slots[doc as usize] as usize];
-                let score = worth * segment.boosts[doc as usize] * recency(self.today, seat.day);
+                let Spot { slot, boost } = segment.spots[doc as usize];
+                let score = worth * boost * recency(self.today, self.snapshot.shelf.seats[slot as usize].day);
                 let score = score * self.completeness(mode, groups);
                 matches.push(Match { score, at: At::Shelf(number as u32, doc) });
             }
@@ -118,7 +115,7 @@ impl Search<'_> {
     }
 
     fn may(&self, segment: &Segment, doc: u32) -> bool {
-        let slot = segment.slots[doc as usize];
+        let slot = segment.spots[doc as usize].slot;
         slot != GONE
             && self.snapshot.shelf.seats.get(slot as usize).is_some_and(|seat| self.scope.has(seat))
             && !self.snapshot.masked.has(slot)
@@ -143,34 +140,35 @@ impl Search<'_> {
         let mut groups = groups.into_iter();
         let mut found = self.group(groups.next().unwrap_or_default(), segment);
         for mut cursors in groups {
-            found.retain_mut(|(doc, worth)| {
+            found.retain_mut(|(doc, worth, _)| {
                 let more = cursors.iter_mut().map(|cursor| cursor.at(*doc)).sum::<f32>();
                 *worth += more;
                 more > 0.0
             });
         }
-        self.without_unwanted(found.into_iter().map(|(doc, worth)| (doc, worth, 0)).collect(), number, segment)
+        self.without_unwanted(found, number, segment)
     }
 
     fn any_in(&self, number: usize, segment: &Segment) -> io::Result<Vec<Found>> {
         let mut found: Vec<Found> = Vec::new();
         for leaves in self.wanted {
-            let group = self.group(self.cursors(leaves, number, segment)?, segment);
-            let group = group.into_iter().map(|(doc, worth)| (doc, worth, 1)).collect();
-            found = merge(found, group, |kept, next| (kept.0, kept.1 + next.1, kept.2 + 1), |found| found.0);
+            found.append(&mut self.group(self.cursors(leaves, number, segment)?, segment));
         }
+        unite(&mut found, |kept, more| kept + more);
         self.without_unwanted(found, number, segment)
     }
 
-    /// All chunks of a group, in order.
-    fn group(&self, cursors: Vec<Cursor<'_>>, segment: &Segment) -> Vec<(u32, f32)> {
+    /// All chunks of a group that may be seen, in order.
+    fn group(&self, cursors: Vec<Cursor<'_>>, segment: &Segment) -> Vec<Found> {
         let may = |doc| self.may(segment, doc);
-        let mut lists: Vec<Vec<(u32, f32)>> = cursors.into_iter().map(|cursor| cursor.all(&may)).collect();
-        lists.sort_by_key(Vec::len);
-        let together = lists
-            .into_iter()
-            .reduce(|found, list| merge(found, list, |kept, next| (kept.0, kept.1 + next.1), |found| found.0));
-        together.unwrap_or_default()
+        let mut found = Vec::with_capacity(cursors.iter().map(|cursor| cursor.size() as usize).sum());
+        let lists = cursors.len();
+        cursors.into_iter().for_each(|cursor| cursor.all(&may, &mut found));
+        if lists > 1 {
+            unite(&mut found, u32::max);
+        }
+        found.retain(|(doc, ..)| may(*doc));
+        found
     }
 
     fn without_unwanted(&self, mut found: Vec<Found>, number: usize, segment: &Segment) -> io::Result<Vec<Found>> {
@@ -274,21 +272,15 @@ fn phrase(place: Where, fresh: &Fresh, parts: &[(u32, String)], open: bool) -> V
     found.into_iter().flat_map(|(chunk, positions)| positions.into_iter().map(move |at| (chunk, at))).collect()
 }
 
-/// Two lists in order become one; what is in both is joined.
-fn merge<T: Copy>(a: Vec<T>, b: Vec<T>, join: impl Fn(T, T) -> T, key: impl Fn(&T) -> u32) -> Vec<T> {
-    if a.is_empty() || b.is_empty() {
-        return if a.is_empty() { b } else { a };
-    }
-    let mut merged = Vec::with_capacity(a.len() + b.len());
-    let (mut a, mut b) = (a.into_iter().peekable(), b.into_iter().peekable());
-    while let (Some(one), Some(other)) = (a.peek(), b.peek()) {
-        match key(one).cmp(&key(other)) {
-            std::cmp::Ordering::Less => merged.extend(a.next()),
-            std::cmp::Ordering::Greater => merged.extend(b.next()),
-            std::cmp::Ordering::Equal => merged.extend(a.next().zip(b.next()).map(|(a, b)| join(a, b))),
+/// Several lists in order, one behind the other, become one; what is in more than one of them is added up, first ones
+/// first.
+fn unite(found: &mut Vec<Found>, groups: impl Fn(u32, u32) -> u32) {
+    found.sort_by_key(|(doc, ..)| *doc);
+    found.dedup_by(|next, kept| {
+        let same = next.0 == kept.0;
+        if same {
+            *kept = (kept.0, kept.1 + next.1, groups(kept.2, next.2));
         }
-    }
-    merged.extend(a);
-    merged.extend(b);
-    merged
+        same
+    });
 }

@@ -92,12 +92,16 @@ fn existing(home: &Path, name: &str) -> Result<(Store, Listed), String> {
     };
     let mut store = Store::of(index, table, fields, Some(directory)).map_err(said)?;
     let shelf = store.shelf(listed.entries.clone()).map_err(said)?;
-    let live =
-        shelf.segments.iter().flat_map(|segment| segment.slots.iter()).filter(|slot| **slot != super::shelf::GONE);
+    let live = shelf
+        .segments
+        .iter()
+        .flat_map(|segment| &segment.spots)
+        .map(|spot| spot.slot)
+        .filter(|slot| *slot != super::shelf::GONE);
     let mut left: Vec<usize> =
         listed.entries.iter().map(|entry| entry.as_ref().map_or(0, |it| it.sections.len())).collect();
     for slot in live {
-        match left.get_mut(*slot as usize) {
+        match left.get_mut(slot as usize) {
             Some(left) if *left > 0 => *left -= 1,
             _ => return Err("it holds more than its list says".to_owned()),
         }

@@ -51,11 +51,18 @@ pub struct Segment {
     names: Arc<InvertedIndexReader>,
     /// Coarse lengths of chunks.
     pub norms: FieldNormReader,
-    /// The document of each chunk.
-    pub slots: Box<[u32]>,
-    /// What each chunk is worth.
-    pub boosts: Box<[f32]>,
+    /// What a match must know of each chunk, side by side: a match is one more place in memory to go to.
+    pub spots: Box<[Spot]>,
     chunk: Column<u64>,
+}
+
+/// What a match must know of a chunk.
+#[derive(Debug, Clone, Copy)]
+pub struct Spot {
+    /// Of its document.
+    pub slot: u32,
+    /// What it is worth.
+    pub boost: f32,
 }
 
 impl Seat {
@@ -88,7 +95,7 @@ impl Shelf {
     /// The document and the number of a chunk.
     pub fn entry(&self, segment: u32, doc: u32) -> Option<(&Arc<Entry>, u32)> {
         let segment = &self.segments[segment as usize];
-        let entry = self.entries.get(segment.slots[doc as usize] as usize)?.as_ref()?;
+        let entry = self.entries.get(segment.spots[doc as usize].slot as usize)?.as_ref()?;
         Some((entry, segment.chunk.first(doc).unwrap_or(0) as u32))
     }
 }
@@ -103,13 +110,13 @@ impl Segment {
             true => GONE,
             false => slot.first(doc).and_then(|slot| u32::try_from(slot).ok()).unwrap_or(GONE),
         };
+        let boost_of = |doc| boost.first(doc).unwrap_or(1.0) as f32;
         Ok(Self {
             words: reader.inverted_index(fields.words)?,
             shades: reader.inverted_index(fields.shades)?,
             names: reader.inverted_index(fields.names)?,
             norms: reader.get_fieldnorms_reader(fields.words)?,
-            slots: docs.clone().map(slot_of).collect(),
-            boosts: docs.map(|doc| boost.first(doc).unwrap_or(1.0) as f32).collect(),
+            spots: docs.map(|doc| Spot { slot: slot_of(doc), boost: boost_of(doc) }).collect(),
             chunk,
         })
     }
@@ -126,7 +133,7 @@ impl Segment {
 
 impl std::fmt::Debug for Segment {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Segment").field("chunks", &self.slots.len()).finish_non_exhaustive()
+        formatter.debug_struct("Segment").field("chunks", &self.spots.len()).finish_non_exhaustive()
     }
 }
 

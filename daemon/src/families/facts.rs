@@ -4,6 +4,7 @@
 //! words itself, from the same text, and a hit shows them from the file.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use jiff::civil::Date;
 
@@ -89,19 +90,19 @@ pub struct Hit {
     /// The file in its tree.
     pub path: RelativePath,
     /// As in the facts.
-    pub project: String,
+    pub project: Arc<str>,
     /// As in the facts.
-    pub folder: String,
+    pub folder: Arc<str>,
     /// With its hashes.
-    pub heading: Option<String>,
+    pub heading: Option<Arc<str>>,
     /// Cut from the content around the densest matches, marked with `**`.
     pub snippet: String,
     /// Higher is better.
     pub score: f64,
     /// As in the facts.
-    pub kind: Option<String>,
+    pub kind: Option<Arc<str>>,
     /// As in the facts.
-    pub status: Option<String>,
+    pub status: Option<Arc<str>>,
     /// The official date, or that of the file.
     pub updated: Date,
 }

@@ -45,9 +45,7 @@ pub struct Piece<'a> {
 
 /// Reads a text from a position on; the next free position comes back.
 pub fn analyse(text: &str, position: u32, each: &mut dyn FnMut(Piece<'_>)) -> u32 {
-    let mut reader = Reader { position, ..Reader::default() };
-    reader.read(text, each);
-    reader.position
+    Reader::default().read(text, position, each)
 }
 
 /// A word alone, as it is looked for; other signs in it are left out.
@@ -72,8 +70,9 @@ struct Part {
     span: Range<usize>,
 }
 
+/// Reads texts, and keeps its memory for the next one.
 #[derive(Debug, Default)]
-struct Reader {
+pub struct Reader {
     position: u32,
     /// The name that is being read, without accents and joints.
     folded: String,
@@ -91,7 +90,10 @@ struct Reader {
 }
 
 impl Reader {
-    fn read(&mut self, text: &str, each: &mut dyn FnMut(Piece<'_>)) {
+    /// Reads a text from a position on; the next free position comes back.
+    pub fn read(&mut self, text: &str, position: u32, each: &mut dyn FnMut(Piece<'_>)) -> u32 {
+        self.position = position;
+        self.sign = None;
         let bytes = text.as_bytes();
         let mut at = 0;
         while at < bytes.len() {
@@ -106,6 +108,7 @@ impl Reader {
             at = end;
         }
         self.flush(each);
+        self.position
     }
 
     #[inline]

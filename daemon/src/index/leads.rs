@@ -1,4 +1,4 @@
-//! Which stretches of a text a query may match in, told by the letters with which its words begin.
+//! Which stretches of a text a query may match in, told by how its words begin.
 //!
 //! Most of a text has nothing to do with a query, and finding that out must be cheap: one look at each letter. What
 //! this is not sure about counts as a candidate, so that nothing is missed; analysis has the last word.
@@ -6,26 +6,20 @@
 use std::ops::Range;
 
 use super::analyse::is_plain_sign;
-use super::query::{Clause, Query};
+use super::query::Clause;
+use super::stems::Both;
 
-/// The letters and signs with which something that is looked for begins.
+/// How everything begins that is looked for.
 #[derive(Debug)]
 pub struct Leads {
-    ascii: [bool; 128],
-    signs: Vec<char>,
+    /// The first letters of words.
+    firsts: [bool; 128],
+    /// What each word has at its beginning, however it ends.
+    words: Vec<Box<[u8]>>,
+    /// Signs, and what must follow them.
+    signs: Vec<(char, Option<char>)>,
     /// Something begins with a letter of another kind: then everything is a candidate.
     others: bool,
-}
-
-/// What stands between two blanks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Run {
-    /// No letter.
-    Empty,
-    /// Letters, but nothing that is looked for.
-    Other,
-    /// Perhaps something that is looked for.
-    Candidate,
 }
 
 /// What came before a letter.
@@ -37,16 +31,15 @@ enum Before {
 }
 
 impl Leads {
-    /// Of a query.
-    pub fn of(query: &Query) -> Self {
-        let mut leads = Self { ascii: [false; 128], signs: Vec::new(), others: false };
-        for clause in query.clauses() {
+    /// Of what a query looks for, each with its stems.
+    pub fn of(clauses: &[(&Clause, Both)]) -> Self {
+        let mut leads = Self { firsts: [false; 128], words: Vec::new(), signs: Vec::new(), others: false };
+        for (clause, both) in clauses {
             match clause {
-                Clause::Word { folded, .. } => leads.add(folded),
-                Clause::Prefix(prefix) => leads.add(prefix),
+                Clause::Word { folded, .. } => leads.add(folded, both.shared(folded)),
+                Clause::Prefix(prefix) => leads.add(prefix, prefix.len()),
                 Clause::Phrase { parts, joined, .. } => {
-                    parts.iter().for_each(|(_, part)| leads.add(part));
-                    joined.iter().for_each(|joined| leads.add(joined));
+                    parts.iter().map(|(_, part)| part).chain(joined).for_each(|part| leads.add(part, part.len()));
                 }
             }
         }
@@ -56,32 +49,38 @@ impl Leads {
     /// Makes a candidate of every stretch.
     #[cfg(test)]
     pub fn everything() -> Self {
-        Self { ascii: [false; 128], signs: Vec::new(), others: true }
+        Self { others: true, ..Self::of(&[]) }
     }
 
-    fn add(&mut self, word: &str) {
-        match word.chars().next() {
-            Some(first) if first.is_ascii() => self.ascii[first as usize] = true,
-            Some(first) if is_plain_sign(first) => self.signs.push(first),
+    fn add(&mut self, word: &str, length: usize) {
+        let mut chars = word.chars();
+        match chars.next() {
+            Some(first) if first.is_ascii() => {
+                self.firsts[first as usize] = true;
+                self.words.push(word.as_bytes()[..length].into());
+            }
+            Some(first) if is_plain_sign(first) => self.signs.push((first, chars.next())),
             Some(_) => self.others = true,
             None => {}
         }
     }
 
-    /// Goes through the stretches of a text in order.
-    pub fn runs(&self, text: &str, each: &mut dyn FnMut(Range<usize>, Run)) {
+    /// Goes through the candidates of a text in order; says of each whether letters stand between it and the one before.
+    pub fn candidates(&self, text: &str, mut each: impl FnMut(Range<usize>, bool)) {
         if self.others {
-            return each(0..text.len(), Run::Candidate);
+            return each(0..text.len(), false);
         }
         let bytes = text.as_bytes();
         let (mut start, mut at) = (0, 0);
-        let (mut run, mut before) = (Run::Empty, Before::Nothing);
+        let (mut letters, mut sought, mut apart) = (false, false, false);
+        let mut before = Before::Nothing;
         while let Some(byte) = bytes.get(at) {
             let mut ends = false;
             match byte {
                 b' ' | b'\n' | b'\t' | b'\r' => ends = true,
                 b'a'..=b'z' | b'0'..=b'9' => {
-                    run = self.letter(*byte, before == Before::Nothing, run);
+                    letters = true;
+                    sought = sought || before == Before::Nothing && self.is_word(&bytes[at..]);
                     before = Before::Small;
                     // The rest of the word tells nothing more.
                     while bytes.get(at + 1).is_some_and(u8::is_ascii_lowercase) {
@@ -89,7 +88,8 @@ impl Leads {
                     }
                 }
                 b'A'..=b'Z' => {
-                    run = self.letter(byte.to_ascii_lowercase(), before != Before::Capital, run);
+                    letters = true;
+                    sought = sought || before != Before::Capital && self.is_word(&bytes[at..]);
                     before = Before::Capital;
                 }
                 0..0x80 => before = Before::Nothing,
@@ -100,8 +100,8 @@ impl Leads {
                         '、' | '。' | '\u{3000}' => ends = true,
                         '\u{2013}' | '\u{2014}' | '\u{2018}'..='\u{201d}' | '「' | '」' => before = Before::Nothing,
                         sign if is_plain_sign(sign) => {
-                            let is_sought = self.signs.contains(&sign);
-                            run = if is_sought { Run::Candidate } else { run.with_letters() };
+                            letters = true;
+                            sought = sought || self.is_sign(sign, &text[at + 1..]);
                             before = Before::Nothing;
                         }
                         // A small letter inside a word; whatever begins with an accent may be without one elsewhere.
@@ -109,56 +109,78 @@ impl Leads {
                             before = Before::Small;
                         }
                         _ => {
-                            run = Run::Candidate;
+                            sought = true;
                             before = Before::Small;
                         }
                     }
                 }
             }
             at += 1;
-            if ends {
-                each(start..at, run);
-                (start, run, before) = (at, Run::Empty, Before::Nothing);
+            if ends || at == bytes.len() {
+                if sought {
+                    each(start..at, apart);
+                }
+                apart = !sought && (apart || letters);
+                (start, letters, sought, before) = (at, false, false, Before::Nothing);
             }
         }
-        each(start..at, run);
     }
 
+    /// Whether something that is looked for may begin here.
     #[inline]
-    fn letter(&self, low: u8, begins: bool, run: Run) -> Run {
-        if begins && self.ascii[low as usize] { Run::Candidate } else { run.with_letters() }
+    fn is_word(&self, text: &[u8]) -> bool {
+        self.firsts[text[0].to_ascii_lowercase() as usize] && self.words.iter().any(|word| may_begin(text, word))
+    }
+
+    fn is_sign(&self, sign: char, rest: &str) -> bool {
+        let next = rest.chars().next();
+        let may_follow = |wanted: Option<char>| wanted.is_none() || wanted == next || !next.is_some_and(is_plain_sign);
+        self.signs.iter().any(|(first, second)| *first == sign && may_follow(*second))
     }
 }
 
-impl Run {
-    #[inline]
-    fn with_letters(self) -> Self {
-        if self == Self::Empty { Self::Other } else { self }
+/// Whether a text begins with a word, or may do so once it is analysed.
+fn may_begin(text: &[u8], word: &[u8]) -> bool {
+    for (place, letter) in word.iter().enumerate() {
+        match text.get(place) {
+            None | Some(b' ' | b'\n' | b'\t' | b'\r') => return false,
+            Some(there) if there.is_ascii_alphanumeric() => {
+                if there.to_ascii_lowercase() != *letter {
+                    return false;
+                }
+            }
+            // A joint, or a letter that is not what it seems.
+            Some(_) => return true,
+        }
     }
+    true
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::index::query::Query;
+    use crate::index::snippet::clauses;
+    use crate::index::stems::Stems;
 
-    fn check(query: &str, text: &str, expected: &[(&str, Run)]) {
+    /// Candidates with a stroke before those that letters part from the one before.
+    fn check(query: &str, text: &str, expected: &str) {
+        let query = Query::read(query);
+        let mut stems = Stems::default();
         let mut found = Vec::new();
-        Leads::of(&Query::read(query)).runs(text, &mut |span, run| found.push((text[span].trim(), run)));
-        found.retain(|(text, _)| !text.is_empty());
-        assert_eq!(found, expected, "{query:?} in {text:?}");
+        Leads::of(&clauses(&query, &mut stems)).candidates(text, |span, apart| {
+            found.push(format!("{}{}", if apart { "|" } else { "" }, text[span].trim()));
+        });
+        assert_eq!(found.join(" "), expected, "{query:?} in {text:?}");
     }
 
     #[test]
     fn only_what_may_match_is_a_candidate() {
-        use Run::{Candidate, Empty, Other};
-        check("policy", "retry Policy — x", &[("retry", Other), ("Policy", Candidate), ("—", Empty), ("x", Other)]);
-        check(
-            "policy",
-            "retryPolicy apple e-policy",
-            &[("retryPolicy", Candidate), ("apple", Other), ("e-policy", Candidate)],
-        );
-        check("exito", "Éxito canción", &[("Éxito", Candidate), ("canción", Other)]);
-        check("検索", "全文、検索 か\u{3099}", &[("全文、", Other), ("検索", Candidate), ("か\u{3099}", Candidate)]);
-        check("й", "a b", &[("a b", Candidate)]);
+        check("policy", "retry Policy — x policies — polish poll", "|Policy |policies polish");
+        check("policy", "retryPolicy apple e-policy po-licy pony", "retryPolicy |e-policy po-licy");
+        check("exito", "Éxito canción exótico", "Éxito |exótico");
+        check("検索", "全文、検索 か\u{3099} 検討、検", "|検索 か\u{3099} |検");
+        check("й", "a b", "a b");
+        check("a", "", "");
     }
 }

@@ -1,5 +1,6 @@
 //! A search from its words to its hits: waits until the tree is known, finds, ranks, and shows.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
 use std::path::Path;
 use std::sync::Arc;
@@ -23,6 +24,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 const SMALL: u64 = 100_000;
 /// How often a search is done again because a file was not what it had been.
 const ATTEMPTS: usize = 3;
+
+thread_local! {
+    /// Queries of a day are about the same words.
+    static STEMS: RefCell<Stems> = RefCell::new(Stems::remembering(2_000));
+}
 
 /// So many documents of so many are known; none if all are.
 pub type HowFar = Option<(usize, usize)>;
@@ -69,17 +75,26 @@ impl Keeper {
     /// Searches in a tree. A glance sees only texts that are in memory.
     pub fn search(&self, asked: &SearchFor, viewer: Viewer<'_>, glance: Option<&Glance>) -> Result<Hits, NoAnswer> {
         let query = Query::read(&asked.query);
-        let mut stems = Stems::default();
+        STEMS.with_borrow_mut(|stems| self.search_with(stems, &query, asked, viewer, glance))
+    }
+
+    fn search_with(
+        &self,
+        stems: &mut Stems,
+        query: &Query,
+        asked: &SearchFor,
+        viewer: Viewer<'_>,
+        glance: Option<&Glance>,
+    ) -> Result<Hits, NoAnswer> {
         let mut attempt = 0;
         loop {
             attempt += 1;
             let snapshot = self.snapshot.load_full();
-            let found = self.guarded(|| self.find(&snapshot, &query, asked, viewer, &mut stems));
+            let found = self.guarded(|| self.find(&snapshot, query, asked, viewer, stems));
             let mut matches = found.map_err(|Ill(why)| NoAnswer::Index(why))?;
             let total = matches.len();
             let best = best(&mut matches, asked.limit, &snapshot);
-            match self.show(&snapshot, &mut Marker::new(&query, &mut stems), best, viewer, attempt == ATTEMPTS, glance)
-            {
+            match self.show(&snapshot, &mut Marker::new(query, stems), best, viewer, attempt == ATTEMPTS, glance) {
                 Some(hits) => return Ok(Hits { total, hits, rebuilding: None }),
                 None if glance.is_some_and(Glance::is_refused) => return Ok(Hits::default()),
                 None => continue,
@@ -148,12 +163,12 @@ impl Keeper {
                     }
                 }
             };
-            let word = |name| self.names.word(name).map(|word| word.to_string());
+            let word = |name| self.names.word(name);
             hits.push(Hit {
                 path: RelativePath::of_names(&entry.path)?,
                 project: word(entry.project).unwrap_or_default(),
                 folder: word(entry.folder).unwrap_or_default(),
-                heading: heading.map(|heading| heading.to_string()),
+                heading,
                 snippet,
                 score: f64::from(*score),
                 kind: entry.kind.and_then(word),

@@ -5,8 +5,8 @@
 
 use std::ops::Range;
 
-use super::analyse::{Piece, Sort, analyse, is_gram};
-use super::leads::{Leads, Run};
+use super::analyse::{Piece, Reader, Sort, is_gram};
+use super::leads::Leads;
 use super::query::{Clause, Query};
 use super::stems::{Both, Stems};
 
@@ -26,6 +26,7 @@ pub struct Marker<'a> {
     clauses: Vec<(&'a Clause, Both)>,
     leads: Leads,
     stems: &'a mut Stems,
+    reader: Reader,
     tokens: Vec<Token>,
     folded: String,
 }
@@ -45,12 +46,9 @@ type Match = (Range<usize>, usize);
 impl<'a> Marker<'a> {
     /// For all snippets of a query.
     pub fn new(query: &'a Query, stems: &'a mut Stems) -> Self {
-        let both = |clause: &Clause, stems: &mut Stems| match clause {
-            Clause::Word { folded, .. } => stems.of(folded).clone(),
-            _ => Both::default(),
-        };
-        let clauses = query.clauses().map(|clause| (clause, both(clause, stems))).collect();
-        Self { clauses, leads: Leads::of(query), stems, tokens: Vec::new(), folded: String::new() }
+        let clauses = clauses(query, stems);
+        let leads = Leads::of(&clauses);
+        Self { clauses, leads, stems, reader: Reader::default(), tokens: Vec::new(), folded: String::new() }
     }
 
     /// The snippet of a chunk.
@@ -77,23 +75,19 @@ impl<'a> Marker<'a> {
 
     /// Everything in a text that the query looks for, in order. Only what may be some of it is analysed.
     fn matches(&mut self, text: &str) -> Vec<Match> {
-        let Self { clauses, leads, stems, tokens, folded } = self;
+        let Self { clauses, leads, stems, reader, tokens, folded } = self;
         tokens.clear();
         folded.clear();
         let mut position = 0;
-        leads.runs(text, &mut |span: Range<usize>, run| match run {
-            Run::Empty => {}
-            Run::Other => position += APART,
-            Run::Candidate => {
-                let start = span.start;
-                position =
-                    analyse(&text[span], position, &mut |Piece { sort, folded: piece, position, span, .. }| {
-                        let from = folded.len();
-                        folded.push_str(piece);
-                        let span = start + span.start..start + span.end;
-                        tokens.push(Token { folded: from..folded.len(), position, span, sort });
-                    });
-            }
+        leads.candidates(text, |span, apart| {
+            let start = span.start;
+            let from = position + if apart { APART } else { 0 };
+            position = reader.read(&text[span], from, &mut |Piece { sort, folded: piece, position, span, .. }| {
+                let from = folded.len();
+                folded.push_str(piece);
+                let span = start + span.start..start + span.end;
+                tokens.push(Token { folded: from..folded.len(), position, span, sort });
+            });
         });
         let mut found: Vec<Match> = Vec::new();
         for (number, (clause, both)) in clauses.iter().enumerate() {
@@ -126,11 +120,18 @@ impl<'a> Marker<'a> {
     }
 }
 
+/// What a query looks for, each with its stems.
+pub fn clauses<'a>(query: &'a Query, stems: &mut Stems) -> Vec<(&'a Clause, Both)> {
+    let mut both = |clause: &Clause| match clause {
+        Clause::Word { folded, .. } => stems.of(folded).clone(),
+        _ => Both::default(),
+    };
+    query.clauses().map(|clause| (clause, both(clause))).collect()
+}
+
 /// Whether two words have a stem in common.
 fn is_related(word: &str, both: &Both, piece: &str, stems: &mut Stems) -> bool {
-    // Words that share a stem share their beginning: an ending changes at most the last two letters of a stem.
-    let length = |stem: &Option<Box<str>>| stem.as_deref().unwrap_or(word).len();
-    let shared = length(&both.english).min(length(&both.spanish)).saturating_sub(2).max(2);
+    let shared = both.shared(word);
     if piece.len() < 3 || word.len() < 3 || piece.as_bytes().get(..shared) != word.as_bytes().get(..shared) {
         return false;
     }
@@ -181,55 +182,84 @@ const SIGN: usize = MOST_WORDS;
 const BUDGET: usize = MOST_WORDS * MOST_SIGNS;
 
 fn cut(text: &str, matches: &[Match], before: bool, after: bool) -> String {
-    let (atoms, cost) = atoms(text);
-    let Some(last) = atoms.len().checked_sub(1) else { return String::new() };
-    let range = choose(&atoms, cost, matches);
-    let (start, end) = (atoms[range.start].start, atoms[range.end - 1].end);
-    let mut snippet = String::with_capacity(end - start + 32);
-    if before || range.start > 0 {
+    let mut atoms = Vec::new();
+    let mut all = 0;
+    let (span, ends) = match all_of(text) {
+        Some(span) => (span, (false, false)),
+        None => {
+            for (span, cost) in Stretches(text, 0) {
+                atoms.push(Atom { start: span.start, end: span.end, before: all });
+                all += cost;
+            }
+            let range = choose(&atoms, all, matches);
+            let span = atoms[range.start].start..atoms[range.end - 1].end;
+            (span, (range.start > 0, range.end < atoms.len()))
+        }
+    };
+    if span.is_empty() {
+        return String::new();
+    }
+    let mut snippet = String::with_capacity(span.len() + 64);
+    if before || ends.0 {
         snippet.push_str("...");
     }
-    mark(text, start..end, matches, &mut snippet);
-    if after || range.end <= last {
+    mark(text, span, matches, &mut snippet);
+    if after || ends.1 {
         snippet.push_str("...");
     }
     snippet
 }
 
-/// Words between blanks, every sign of a script without blanks for itself; and what all of them cost.
-fn atoms(text: &str) -> (Vec<Atom>, usize) {
-    let mut atoms: Vec<Atom> = Vec::with_capacity(text.len() / 4 + 1);
-    let mut cost = 0;
-    let mut push = |atoms: &mut Vec<Atom>, span: Range<usize>, more: usize| {
-        atoms.push(Atom { start: span.start, end: span.end, before: cost });
-        cost += more;
-    };
-    let bytes = text.as_bytes();
-    let mut open = false;
-    let mut at = 0;
-    while let Some(byte) = bytes.get(at) {
-        let (end, is_blank, is_sign) = if byte.is_ascii() {
-            (at + 1, byte.is_ascii_whitespace() || *byte == 0x0b, false)
-        } else {
-            let sign = text[at..].chars().next().unwrap_or_default();
-            (at + sign.len_utf8(), sign.is_whitespace(), is_gram(sign))
-        };
-        match atoms.last_mut() {
-            _ if is_blank => {}
-            _ if is_sign => push(&mut atoms, at..end, SIGN),
-            Some(atom) if open && atom.end - atom.start < LONGEST_ATOM => atom.end = end,
-            _ => push(&mut atoms, at..end, WORD),
+/// Where the first stretch of a text begins and the last one ends, if none of them must be left out.
+fn all_of(text: &str) -> Option<Range<usize>> {
+    let mut whole: Option<Range<usize>> = None;
+    let mut all = 0;
+    for (span, cost) in Stretches(text, 0) {
+        all += cost;
+        if all > BUDGET {
+            return None;
         }
-        open = !is_blank && !is_sign;
-        at = end;
-        // Most of a text is words of plain letters.
-        if let Some(atom) = atoms.last_mut().filter(|_| open) {
-            let rest = bytes.get(at..bytes.len().min(atom.start + LONGEST_ATOM)).unwrap_or_default();
-            at += rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
-            atom.end = at;
-        }
+        whole = Some(whole.map_or(span.start, |whole| whole.start)..span.end);
     }
-    (atoms, cost)
+    Some(whole.unwrap_or_default())
+}
+
+/// Words between blanks, every sign of a script without blanks for itself; and what each costs.
+struct Stretches<'a>(&'a str, usize);
+
+impl Iterator for Stretches<'_> {
+    type Item = (Range<usize>, usize);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let Self(text, at) = self;
+        let bytes = text.as_bytes();
+        let mut start = None;
+        while let Some(byte) = bytes.get(*at) {
+            let (end, is_blank, is_sign) = if byte.is_ascii() {
+                (*at + 1, byte.is_ascii_whitespace() || *byte == 0x0b, false)
+            } else {
+                let sign = text[*at..].chars().next().unwrap_or_default();
+                (*at + sign.len_utf8(), sign.is_whitespace(), is_gram(sign))
+            };
+            match start {
+                Some(start) if is_blank || is_sign || *at - start >= LONGEST_ATOM => return Some((start..*at, WORD)),
+                None if is_sign => {
+                    let span = *at..end;
+                    *at = end;
+                    return Some((span, SIGN));
+                }
+                None if !is_blank => start = Some(*at),
+                _ => {}
+            }
+            *at = end;
+            // Most of a text is words of plain letters.
+            if let Some(start) = start {
+                let rest = bytes.get(end..bytes.len().min(start + LONGEST_ATOM)).unwrap_or_default();
+                *at += rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+            }
+        }
+        start.map(|start| (start..*at, WORD))
+    }
 }
 
 /// Which atoms to show: around the place where most different things match closest to each other.
@@ -302,6 +332,8 @@ fn mark(text: &str, range: Range<usize>, matches: &[Match], snippet: &mut String
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn snippet(query: &str, content: &str, heading: Option<&str>) -> String {
@@ -407,6 +439,18 @@ mod tests {
                     "{query:?} in {text:?}"
                 );
             }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_missed_in_any_text(
+            text in "[aAbBeEéÉrRtTyYsßñ12 ._'、検索文がｶﾞ\u{301}\u{3099}ﬁ\n-]{0,40}",
+            query in "[abeErtyséñ12検索文がガ*\" -]{1,10}",
+        ) {
+            let query = Query::read(&query);
+            let mut stems = Stems::default();
+            prop_assert_eq!(Marker::new(&query, &mut stems).matches(&text), thorough(&query, &text), "{:?}", query);
         }
     }
 

@@ -6,7 +6,7 @@ use tantivy::tokenizer::{Language, RawTokenizer, Stemmer, TextAnalyzer};
 
 /// Shorter words are their own stems.
 const SHORTEST: usize = 4;
-/// Then everything is forgotten: it is only there to be quick.
+/// So many are remembered while a tree is indexed; then everything is forgotten: it is only there to be quick.
 const MOST_REMEMBERED: usize = 20_000;
 
 /// Finds stems. One for each thread.
@@ -15,6 +15,7 @@ pub struct Stems {
     english: TextAnalyzer,
     spanish: TextAnalyzer,
     known: HashMap<Box<str>, Both>,
+    most: usize,
 }
 
 /// The stems of a word in both languages, where they differ from the word.
@@ -26,18 +27,32 @@ pub struct Both {
     pub spanish: Option<Box<str>>,
 }
 
+impl Both {
+    /// How many bytes at its beginning a word has in common with all that share one of its stems: an ending changes at
+    /// most the last two letters of a stem.
+    pub fn shared(&self, word: &str) -> usize {
+        let length = |stem: &Option<Box<str>>| stem.as_deref().unwrap_or(word).len();
+        length(&self.english).min(length(&self.spanish)).saturating_sub(2).max(2).min(word.len())
+    }
+}
+
 impl Default for Stems {
     fn default() -> Self {
-        let analyser = |language| TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(language)).build();
-        Self { english: analyser(Language::English), spanish: analyser(Language::Spanish), known: HashMap::new() }
+        Self::remembering(MOST_REMEMBERED)
     }
 }
 
 impl Stems {
+    /// Remembers so many words at most.
+    pub fn remembering(most: usize) -> Self {
+        let analyser = |language| TextAnalyzer::builder(RawTokenizer::default()).filter(Stemmer::new(language)).build();
+        Self { english: analyser(Language::English), spanish: analyser(Language::Spanish), known: HashMap::new(), most }
+    }
+
     /// The stems of a folded word.
     pub fn of(&mut self, word: &str) -> &Both {
         if !self.known.contains_key(word) {
-            if self.known.len() >= MOST_REMEMBERED {
+            if self.known.len() >= self.most {
                 self.known.clear();
             }
             let both = self.find(word);

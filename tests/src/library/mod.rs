@@ -38,7 +38,7 @@ impl Family for Library {
                     let (query, project, folder) = (query.clone(), project.clone(), folder.clone());
                     Ok(SearchFor { family: "library", place: place(session), query, project, folder, limit: *limit })
                 },
-                |found, _, _| Ok(Answer::object(hits(found.map_err(LibraryError)?))),
+                |found, _, _| Ok(Answer::object(hits(&found.map_err(LibraryError)?))),
             ),
             Tool {
                 effect: Effect::Administers,
@@ -134,37 +134,39 @@ fn facts(path: &str, text: &str) -> Facts {
 
 /// What `find` answers.
 #[derive(Serialize)]
-struct Notes {
+struct Notes<'a> {
     total: usize,
-    hits: Vec<Note>,
+    hits: Vec<Note<'a>>,
     rebuilding: Option<Value>,
 }
 
 #[derive(Serialize)]
-struct Note {
-    path: String,
-    project: String,
-    folder: String,
-    heading: Option<String>,
-    snippet: String,
+struct Note<'a> {
+    path: &'a str,
+    project: &'a str,
+    folder: &'a str,
+    heading: Option<&'a str>,
+    snippet: &'a str,
     score: f64,
-    kind: Option<String>,
+    kind: Option<&'a str>,
     updated: String,
 }
 
-fn hits(found: Hits) -> Notes {
-    let note = |hit: Hit| Note {
-        path: hit.path.as_str().to_owned(),
-        project: hit.project,
-        folder: hit.folder,
-        heading: hit.heading,
-        snippet: hit.snippet,
-        score: hit.score,
-        kind: hit.kind,
-        updated: hit.updated.to_string(),
-    };
+fn hits(found: &Hits) -> Notes<'_> {
+    fn note(hit: &Hit) -> Note<'_> {
+        Note {
+            path: hit.path.as_str(),
+            project: &hit.project,
+            folder: &hit.folder,
+            heading: hit.heading.as_deref(),
+            snippet: &hit.snippet,
+            score: hit.score,
+            kind: hit.kind.as_deref(),
+            updated: hit.updated.to_string(),
+        }
+    }
     let rebuilding = found.rebuilding.map(|(done, total)| json!({ "done": done, "total": total }));
-    Notes { total: found.total, hits: found.hits.into_iter().map(note).collect(), rebuilding }
+    Notes { total: found.total, hits: found.hits.iter().map(note).collect(), rebuilding }
 }
 
 /// The index had no answer.

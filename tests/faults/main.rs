@@ -94,6 +94,9 @@ mod writes_two_daemons;
 /// Somebody meddles between two calls of a write.
 mod writes_meddled;
 
+/// Models that are taken at their word.
+mod writes_trusted;
+
 /// Slow, silent and greedy callers of the gateway.
 mod http_slow;
 

@@ -168,6 +168,21 @@ fn r4_exchange_restores_human_edit() {
     assert_eq!(below(&tree, "vault"), [("vault/a.md", "1x|\nhand\n")], "it ran again on what was there");
 }
 
+/// A large text is compared on a thread of its own while its directory is flushed.
+#[test]
+fn r4_exchange_restores_human_edit_of_a_large_text() {
+    let scene = Scene::new("exchange");
+    let large = "line\n".repeat(40_000);
+    scene.ground.write("vault/a.md", &format!("1|\n{large}"));
+    let (failure, tree) = scene.play(replace(), |project, number| {
+        if number == 1 {
+            append(&project.join("vault/a.md"), "hand");
+        }
+    });
+    assert_eq!(failure, None);
+    assert!(below(&tree, "vault") == [("vault/a.md", format!("1x|\n{large}hand\n").as_str())], "it ran again");
+}
+
 #[test]
 fn r4_an_edit_whose_place_is_gone_is_kept_beside() {
     let (failure, tree) = Scene::new("exchange").play(replace(), |project, number| match number {

@@ -6,7 +6,7 @@ use std::io;
 use serde::{Deserialize, Serialize};
 
 /// BLAKE3 of some bytes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Digest([u8; 32]);
 
 impl Digest {

@@ -59,7 +59,10 @@ impl<M: Model> Look for ModelAt<M> {
         let name = (device, inode, path);
         match eyes.glance {
             Some(glance) => eyes.models.small(&name, file.identity()).ok_or_else(|| glance.refuse()),
-            None => eyes.models.of(&name, file, self.file.size_limit),
+            None => match eyes.trusted(&name, file.identity()) {
+                Some(seen) => Ok(seen),
+                None => eyes.models.of(&name, file, self.file.size_limit),
+            },
         }
     }
 }
@@ -229,6 +232,7 @@ mod tests {
             session: &session,
             reporter: &Reporter::default(),
             glance: None,
+            trust: None,
         };
         let place = place(home.path());
         let path = RelativePath::parse("\u{304c}.md").expect("a path");
@@ -244,7 +248,16 @@ mod tests {
         let (roots, projects, models, reporter) =
             (Roots::default(), Known::outside(None), Models::default(), Reporter::default());
         let (index, session, reporter) = (None, &session, &reporter);
-        look.look(&Eyes { roots: &roots, projects: &projects, models: &models, index, session, reporter, glance: None })
+        look.look(&Eyes {
+            roots: &roots,
+            projects: &projects,
+            models: &models,
+            index,
+            session,
+            reporter,
+            glance: None,
+            trust: None,
+        })
     }
 
     #[test]
@@ -265,6 +278,7 @@ mod tests {
             session: &session,
             reporter: &reporter,
             glance,
+            trust: None,
         };
         let at = |name: &str| {
             let place = Place::Fixed(real.clone());

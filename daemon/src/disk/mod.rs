@@ -30,6 +30,9 @@ pub mod temp;
 /// The moment of renames, alone in a tree.
 mod alone;
 
+/// What the processor does while the disk works.
+mod beside;
+
 /// Write beside, flush, exchange, flush.
 pub mod write;
 
@@ -63,6 +66,9 @@ pub mod look;
 /// Looking without waiting.
 pub mod glance;
 
+/// Taking models at their word.
+pub mod trust;
+
 /// How far a long look has come, and whether it is still wanted.
 pub mod reporter;
 
@@ -76,6 +82,7 @@ pub use path::RelativePath;
 pub use reporter::Reporter;
 pub use root::{Identity, OpenFile, Root};
 pub use roots::Roots;
+pub use trust::Trust;
 
 use crate::index::Index;
 use crate::tools::Session;
@@ -100,4 +107,6 @@ pub struct Eyes<'a> {
     pub reporter: &'a Reporter,
     /// Only a glance is wanted: nothing may wait.
     pub glance: Option<&'a Glance>,
+    /// Models may be taken at their word.
+    pub trust: Option<&'a Trust>,
 }

@@ -59,17 +59,23 @@ impl Kept {
 }
 
 impl Models {
+    /// The model of a file that is in this state, whether or not that proves that it holds the same bytes.
+    pub fn in_state<M: Model>(&self, name: &FileName, identity: Identity) -> Option<ModelSeen<M>> {
+        self.kept_if(name, |kept| kept.identity == identity)
+    }
+
     /// The model of a file that is known to be in this state; none if it must be read.
     pub fn known<M: Model>(&self, name: &FileName, identity: Identity) -> Option<ModelSeen<M>> {
-        let kept = self.kept.get(&key::<M>(name))?;
-        if kept.identity != identity || !kept.is_settled() {
-            return None;
-        }
+        self.kept_if(name, |kept| kept.identity == identity && kept.is_settled())
+    }
+
+    fn kept_if<M: Model>(&self, name: &FileName, is_so: impl Fn(&Kept) -> bool) -> Option<ModelSeen<M>> {
+        let kept = self.kept.get(&key::<M>(name)).filter(|kept| is_so(kept))?;
         kept.last_used.store(self.uses.fetch_add(1, Ordering::Relaxed), Ordering::Relaxed);
         kept.seen()
     }
 
-    /// The same, if it is small.
+    /// The model of a small file that is known to be in this state.
     pub fn small<M: Model>(&self, name: &FileName, identity: Identity) -> Option<ModelSeen<M>> {
         let is_small = self.kept.get(&key::<M>(name))?.weight <= SMALL;
         is_small.then(|| self.known(name, identity)).flatten()

@@ -219,6 +219,7 @@ mod tests {
             session: &session,
             reporter: &Reporter::default(),
             glance: None,
+            trust: None,
         };
         let which = said.named.as_ref().map_or(WhichProject::Session, |name| WhichProject::Named(at(name)));
         let expected = expected.map(|name| home.join(name)).map_err(|unseen| match unseen {
@@ -293,6 +294,7 @@ mod tests {
             session: &Session::default(),
             reporter: &Reporter::default(),
             glance: None,
+            trust: None,
         };
         let named = home.join("repo/out");
         assert_eq!(WhichProject::Named(named.clone()).project(&eyes), Err(Unseen::ForeignProject(named)));
@@ -336,6 +338,7 @@ mod tests {
                 session: &session,
                 reporter: &Reporter::default(),
                 glance: None,
+                trust: None,
             };
             assert_eq!(WhichProject::Session.tree(Path::new("vault"), &eyes), Ok(home.join(expected)));
         }

@@ -14,6 +14,7 @@ use dashmap::{DashMap, DashSet};
 use parking_lot::Mutex;
 
 use super::alone::Alone;
+use super::beside::beside;
 use super::calls::Calls;
 use super::journal::{CallId, Entry, EntryFile, Journal, Recorded};
 use super::keeper::{Keeper, Told};
@@ -57,6 +58,15 @@ pub struct Wanted<'a> {
 
 /// A file as it was left: in which state, and with which bytes.
 pub type Left = (Identity, Digest);
+
+/// What came of a write.
+#[derive(Debug)]
+pub struct Written {
+    /// How each file was left, as far as it is ours.
+    pub left: Vec<Option<Left>>,
+    /// What the journal has.
+    pub remembered: Option<Remembered>,
+}
 
 /// What the journal remembers of a write besides its files.
 #[derive(Debug, Clone, Default)]
@@ -128,16 +138,16 @@ impl Scribe {
         self.spared.contains(temp.as_str())
     }
 
-    /// Writes all of the files, or none; and which state each has then, as far as it is ours. The directories
-    /// are there afterwards, too. [`Unwritten::Moved`]: one of the files is not what was seen. What nobody will ask
-    /// for again is not remembered: a crash leaves the old text or the new one, and nobody to tell which.
+    /// Writes all of the files, or none. The directories are there afterwards, too. [`Unwritten::Moved`]: one of the
+    /// files is not what was seen. What is to be remembered is computed while the disk works. What nobody will ask for
+    /// again is not remembered: a crash leaves the old text or the new one, and nobody to tell which.
     pub fn write(
         &self,
         files: &[Wanted],
         directories: &[Target],
-        remembered: Option<&Remembered>,
+        remember: Option<&(dyn Fn() -> Remembered + Sync)>,
         umask: u32,
-    ) -> Result<Vec<Option<Left>>, Unwritten> {
+    ) -> Result<Written, Unwritten> {
         for wanted in files {
             self.note(&wanted.tree)?;
             self.let_editors_finish(&wanted.target, wanted.old);
@@ -151,7 +161,13 @@ impl Scribe {
             let temp = self.id.name();
             all.0.push(Prepared::new(&self.calls, &wanted.target, (wanted.old, wanted.seen), wanted.new, temp, umask)?);
         }
-        let room = remembered.map(|remembered| self.journal.make_room(&entry(files, &all.0, remembered)));
+        let digests = || files.iter().zip(&all.0).map(|(wanted, prepared)| prepared.digest_of(wanted.new)).collect();
+        let thought = || (remember.map(|remember| remember()), digests());
+        let flushed = || all.0.iter().try_for_each(Prepared::make_safe);
+        let ((remembered, digests), flushed): ((_, Vec<Digest>), _) = beside(size(files), thought, flushed);
+        flushed?;
+        all.0.iter_mut().zip(digests).for_each(|(prepared, digest)| prepared.holds(digest));
+        let room = remembered.as_ref().map(|remembered| self.journal.make_room(&entry(files, &all.0, remembered)));
         let room = room.transpose()?;
         let is_remembered = room.is_some();
         let written = room.map_or(Ok(()), |room| self.journal.add(room)).map_err(Unwritten::from);
@@ -160,7 +176,8 @@ impl Scribe {
                 made.made.clear();
                 displaced.into_iter().for_each(|displaced| self.keeper.keep(displaced));
                 let left = files.iter().zip(&all.0);
-                Ok(left.map(|(wanted, prepared)| Some((self.recognise(wanted)?, prepared.digest()))).collect())
+                let left = left.map(|(wanted, prepared)| Some((self.recognise(wanted)?, prepared.digest())));
+                Ok(Written { left: left.collect(), remembered })
             }
             Err(why) => Err(self.call_off(all, why, is_remembered)),
         }
@@ -268,22 +285,30 @@ fn are_expected(prepared: &[Prepared]) -> Result<(), Unwritten> {
 
 /// All renames, then all flushes; and a last look whether it is still the user's tree in which we wrote.
 fn put_in_place(files: &[Wanted], prepared: &mut [Prepared]) -> Result<Vec<Displaced>, Unwritten> {
-    let mut displaced = Vec::new();
     {
         let _alone = Alone::in_trees(files.iter().map(|wanted| wanted.target.root.as_ref()));
         are_expected(prepared)?;
-        for prepared in &mut *prepared {
-            displaced.extend(prepared.apply()?);
-        }
+        prepared.iter_mut().try_for_each(Prepared::apply)?;
     }
-    for (wanted, prepared) in files.iter().zip(&*prepared) {
-        prepared.flush()?;
-        let target = &wanted.target;
-        if !target.root.is_at(&wanted.tree).unwrap_or(false) || !prepared.is_on_the_way(target).unwrap_or(false) {
-            return Err(Unwritten::Moved);
+    let prepared = &*prepared;
+    let displaced = || prepared.iter().filter_map(|prepared| prepared.displaced().transpose()).collect();
+    let flushed = || {
+        for (Wanted { target, tree, .. }, prepared) in files.iter().zip(prepared) {
+            prepared.flush()?;
+            if !target.root.is_at(tree).unwrap_or(false) || !prepared.is_on_the_way(target).unwrap_or(false) {
+                return Err(Unwritten::Moved);
+            }
         }
-    }
-    Ok(displaced)
+        Ok(())
+    };
+    let (displaced, flushed): (Result<_, _>, _) = beside(size(files), displaced, flushed);
+    let displaced = displaced?;
+    flushed.map(|()| displaced)
+}
+
+/// How many bytes are written.
+fn size(files: &[Wanted]) -> usize {
+    files.iter().filter_map(|wanted| wanted.new).map(<[u8]>::len).sum()
 }
 
 /// Daemons are known by their ids: temp files of earlier ones may be removed at once.

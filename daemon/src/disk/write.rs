@@ -1,7 +1,7 @@
 //! Write beside, flush, exchange, flush: a file holds its whole old or its whole new bytes, always.
 //!
-//! [`Prepared`] is a new text that is safe on the disk beside its target; [`Prepared::apply`] puts it in
-//! place and looks at what it displaced. Between the two the journal is flushed. A failed write or
+//! [`Prepared`] is a new text beside its target. Once [`Prepared::make_safe`] has flushed it and the journal is flushed,
+//! [`Prepared::apply`] puts it in place, and [`Prepared::displaced`] looks at what had been there. A failed write or
 //! flush is final for its temp file: it is removed and reported, never tried again.
 
 use std::ffi::{OsStr, OsString};
@@ -56,7 +56,7 @@ pub struct Target {
     pub links: Links,
 }
 
-/// A new text, safe on the disk beside its target. Dropped before anybody could see it in its place, it
+/// A new text beside its target. Dropped before anybody could see it in its place, it
 /// leaves nothing behind.
 #[derive(Debug)]
 pub struct Prepared {
@@ -64,11 +64,13 @@ pub struct Prepared {
     way: Way,
     name: OsString,
     temp: TempName,
+    file: File,
     /// Where the old file has its second name, on file systems that cannot exchange.
     kept: Option<TempName>,
     old: Old,
     /// The state in which the old file was seen.
     seen: Option<Identity>,
+    /// What the temp file holds.
     new: Digest,
     /// The temp file only marks the place to which the old one goes.
     removes: bool,
@@ -125,8 +127,8 @@ pub enum Whose {
 }
 
 impl Prepared {
-    /// Writes a text beside its target and flushes it. To remove a file, no text: then the temp file holds its
-    /// own name, so that it is told apart from whatever comes to lie there.
+    /// Writes a text beside its target. To remove a file, no text: then the temp file holds its own name, so that it
+    /// is told apart from whatever comes to lie there.
     pub fn new(
         calls: &Arc<dyn Calls>,
         target: &Target,
@@ -137,12 +139,31 @@ impl Prepared {
     ) -> Result<Self, Unwritten> {
         let (names, name) = target.path.way_and_name();
         let way = Way::along(calls.as_ref(), &target.root, names, old, umask)?;
-        let (calls, removes, mark) = (Arc::clone(calls), new.is_none(), temp.as_str().to_owned());
-        let new = new.unwrap_or(mark.as_bytes());
-        let (name, digest, stage) = (name.into(), Digest::of(new), Stage::Beside);
-        let prepared = Self { calls, way, name, temp, kept: None, old, seen, new: digest, removes, stage };
-        prepared.fill(new, umask)?;
+        let created = calls.create(way.parent.as_fd(), temp.as_os_str());
+        let file = created.inspect_err(|_| unmake(&way.made, calls.as_ref())).map_err(|error| match error.kind() {
+            // The directory was taken away since we opened it, perhaps by whoever had made it.
+            io::ErrorKind::NotFound => Unwritten::Moved,
+            _ => error.into(),
+        })?;
+        let (calls, name, removes) = (Arc::clone(calls), name.into(), new.is_none());
+        let (kept, digest, stage) = (None, Digest::default(), Stage::Beside);
+        let prepared = Self { calls, way, name, temp, file, kept, old, seen, new: digest, removes, stage };
+        prepared.fill(prepared.text(new), umask)?;
         Ok(prepared)
+    }
+
+    fn text<'a>(&'a self, new: Option<&'a [u8]>) -> &'a [u8] {
+        new.unwrap_or(self.temp.as_str().as_bytes())
+    }
+
+    /// The digest of what the temp file holds, from the same text.
+    pub fn digest_of(&self, new: Option<&[u8]>) -> Digest {
+        Digest::of(self.text(new))
+    }
+
+    /// Takes note of that digest.
+    pub fn holds(&mut self, digest: Digest) {
+        self.new = digest;
     }
 
     /// The name of the temp file.
@@ -156,23 +177,22 @@ impl Prepared {
     }
 
     fn fill(&self, new: &[u8], umask: u32) -> Result<(), Unwritten> {
-        // The directory was taken away since we opened it, perhaps by whoever had made it.
-        let moved = |error: io::Error| match error.kind() {
-            io::ErrorKind::NotFound => Unwritten::Moved,
-            _ => error.into(),
-        };
-        let file = self.calls.create(self.way.parent.as_fd(), self.temp.as_os_str()).map_err(moved)?;
-        self.calls.write(&file, new)?;
+        self.calls.write(&self.file, new)?;
         match self.old {
-            Old::Absent => self.calls.set_mode(file.as_fd(), 0o666 & !umask)?,
+            Old::Absent => self.calls.set_mode(self.file.as_fd(), 0o666 & !umask)?,
             Old::Content(_) if self.removes => {}
             Old::Content(_) => {
                 let current = open(&self.way.parent, &self.name)?.ok_or(Unwritten::Moved)?;
-                self.calls.set_mode(file.as_fd(), current.metadata()?.permissions().mode() & 0o7777)?;
-                copy_attributes(&current, &file);
+                self.calls.set_mode(self.file.as_fd(), current.metadata()?.permissions().mode() & 0o7777)?;
+                copy_attributes(&current, &self.file);
             }
         }
-        Ok(self.calls.flush(&file)?)
+        Ok(())
+    }
+
+    /// The text is on the disk when this returns.
+    pub fn make_safe(&self) -> io::Result<()> {
+        self.calls.flush(&self.file)
     }
 
     /// Whether the target still holds what was seen. Asked last, right before it is replaced. In the state in which
@@ -195,13 +215,25 @@ impl Prepared {
         self.removes
     }
 
-    /// Puts the new text in place, unless something else than expected is there.
-    pub fn apply(&mut self) -> Result<Option<Displaced>, Unwritten> {
+    /// Puts the new text in place.
+    pub fn apply(&mut self) -> Result<(), Unwritten> {
         match self.old {
-            Old::Absent => self.appear().map(|()| None),
-            Old::Content(digest) if self.removes => self.vanish(digest).map(Some),
-            Old::Content(digest) => self.exchange(digest).map(Some),
+            Old::Absent => self.appear(),
+            Old::Content(_) if self.removes => self.vanish(),
+            Old::Content(digest) => self.exchange(digest),
         }
+    }
+
+    /// What had been there; if it is not what was seen or cannot be read, this must be taken back.
+    pub fn displaced(&self) -> Result<Option<Displaced>, Unwritten> {
+        let Old::Content(expected) = self.old else { return Ok(None) };
+        let temp = match &self.kept {
+            // It was looked at before.
+            Some(kept) => kept,
+            None if digest_of(&self.way.parent, self.temp.as_os_str())? == Some(expected) => &self.temp,
+            None => return Err(Unwritten::Moved),
+        };
+        Ok(Some(self.left_under(temp.clone(), expected, Whose::Old)))
     }
 
     fn appear(&mut self) -> Result<(), Unwritten> {
@@ -218,39 +250,32 @@ impl Prepared {
     }
 
     /// The file takes the place of the temp file, and is looked at there.
-    fn vanish(&mut self, expected: Digest) -> Result<Displaced, Unwritten> {
+    fn vanish(&mut self) -> Result<(), Unwritten> {
         match self.calls.rename(self.way.parent.as_fd(), &self.name, self.temp.as_os_str()) {
-            Ok(()) => self.stage = Stage::Applied,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Unwritten::Moved),
-            Err(error) => return Err(error.into()),
+            Ok(()) => {
+                self.stage = Stage::Applied;
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Unwritten::Moved),
+            Err(error) => Err(error.into()),
         }
-        self.as_expected(expected)
     }
 
-    /// The two names change places, and what was displaced is looked at: if it is not what was seen,
-    /// or cannot be read, they change back.
-    fn exchange(&mut self, expected: Digest) -> Result<Displaced, Unwritten> {
+    /// The two names change places.
+    fn exchange(&mut self, expected: Digest) -> Result<(), Unwritten> {
         match self.calls.exchange(self.way.parent.as_fd(), self.temp.as_os_str(), &self.name) {
-            Ok(()) => self.stage = Stage::Applied,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Unwritten::Moved),
-            Err(error) if is_unsupported(&error) => return self.replace(expected),
-            Err(error) => return Err(error.into()),
+            Ok(()) => {
+                self.stage = Stage::Applied;
+                Ok(())
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Unwritten::Moved),
+            Err(error) if is_unsupported(&error) => self.replace(expected),
+            Err(error) => Err(error.into()),
         }
-        self.as_expected(expected)
-    }
-
-    fn as_expected(&mut self, expected: Digest) -> Result<Displaced, Unwritten> {
-        let displaced = digest_of(&self.way.parent, self.temp.as_os_str());
-        if matches!(displaced, Ok(Some(digest)) if digest == expected) {
-            return Ok(self.displaced(self.temp.clone(), expected, Whose::Old));
-        }
-        self.take_back();
-        displaced?;
-        Err(Unwritten::Moved)
     }
 
     /// Without exchange: the old file gets a second name first, so that it is not lost with the first one.
-    fn replace(&mut self, expected: Digest) -> Result<Displaced, Unwritten> {
+    fn replace(&mut self, expected: Digest) -> Result<(), Unwritten> {
         let kept = self.temp.twin();
         self.calls.link(self.way.parent.as_fd(), &self.name, kept.as_os_str())?;
         let replaced = match digest_of(&self.way.parent, kept.as_os_str()) {
@@ -263,8 +288,8 @@ impl Prepared {
         match replaced {
             Ok(()) => {
                 self.stage = Stage::Applied;
-                self.kept = Some(kept.clone());
-                Ok(self.displaced(kept, expected, Whose::Old))
+                self.kept = Some(kept);
+                Ok(())
             }
             Err(error) => {
                 let _ = self.calls.remove(self.way.parent.as_fd(), kept.as_os_str());
@@ -273,7 +298,7 @@ impl Prepared {
         }
     }
 
-    fn displaced(&self, temp: TempName, digest: Digest, whose: Whose) -> Displaced {
+    fn left_under(&self, temp: TempName, digest: Digest, whose: Whose) -> Displaced {
         let (parent, name, made) = (Arc::clone(&self.way.parent), self.name.clone(), Vec::new());
         Displaced { parent, temp, name, digest, whose, made }
     }
@@ -334,7 +359,7 @@ impl Prepared {
     pub fn taken_back(mut self) -> Option<Displaced> {
         let made = std::mem::take(&mut self.way.made);
         match self.stage {
-            Stage::TakenBack => Some(Displaced { made, ..self.displaced(self.temp.clone(), self.new, Whose::Ours) }),
+            Stage::TakenBack => Some(Displaced { made, ..self.left_under(self.temp.clone(), self.new, Whose::Ours) }),
             _ => {
                 self.way.made = made;
                 None

@@ -72,7 +72,7 @@ impl Engine {
             let names = file_names(&edit, &eyes, family)?;
             let _held = self.files_in_progress.take(names);
             match self.put_down(&edit, None, &eyes) {
-                Ok(()) => return Ok(()),
+                Ok(_) => return Ok(()),
                 Err((_, Unwritten::Moved)) => {}
                 Err((path, why)) => return Err(Failure::internal(format!("`{path}`: {why:?}"))),
             }

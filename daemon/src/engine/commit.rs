@@ -4,15 +4,17 @@
 //! nothing of ours can move under them, and the scribe writes. What somebody else moved meanwhile makes
 //! the tool run again; a call that was carried out before is answered from the journal.
 
+use std::sync::OnceLock;
+
 use serde_json::{Map, Value};
 use trellis_protocol::Failure;
 
 use super::{Engine, answers};
 use crate::clock::Now;
 use crate::disk::journal::CallId;
-use crate::disk::scribe::{Remembered, Wanted};
+use crate::disk::scribe::{Remembered, Wanted, Written};
 use crate::disk::write::{Target, Unwritten};
-use crate::disk::{Eyes, FileName, RelativePath, Reporter};
+use crate::disk::{Eyes, FileName, RelativePath, Reporter, Trust};
 use crate::families::Registered;
 use crate::families::edit::{Edit, FileEdit, New, Old, Unwritable};
 use crate::families::need::{Links, Place, Unseen};
@@ -36,6 +38,14 @@ pub struct Writing<'a> {
     pub key: Option<String>,
 }
 
+/// What the halves of a writing tool came to.
+struct Computed {
+    answer: Answer,
+    edit: Edit,
+    /// What must be locked for it.
+    files: Vec<FileName>,
+}
+
 impl Engine {
     /// Carries out a writing call, exactly once.
     pub fn commit(&self, writing: &Writing<'_>, session: &Session, reporter: &Reporter) -> Result<Answer, Failure> {
@@ -46,17 +56,13 @@ impl Engine {
             return answer;
         }
         let eyes = self.eyes(session, reporter);
-        let now = || Now::read(&session.zone.0);
-        let (answer, edit) = writing.halves.run(writing.arguments, &eyes, &now())?;
-        if edit.is_empty() {
-            self.answers.lock().remember(&names, &answers::record(&answer));
-            return Ok(answer);
-        }
-        let mut locked = file_names(&edit, &eyes, writing.family)?;
-        let first = edit.files.first().map(|file| file.path.clone());
+        let computed = self.compute(writing, &eyes, true)?;
+        let mut locked = computed.files.clone();
+        let first = computed.edit.files.first().map(|file| file.path.clone());
         // What was computed before the locks holds if nobody had to be waited for: the scribe looks at its files
         // once more, but not at what else is in their directories.
-        let mut computed = Some((answer, edit)).filter(|(_, edit)| edit.alone_in.is_empty());
+        let mut computed = Some(computed).filter(|computed| computed.edit.alone_in.is_empty());
+        let mut has_moved = false;
         for _ in 0..ATTEMPTS {
             let held = self.files_in_progress.take(locked.iter().cloned());
             if reporter.is_cancelled() {
@@ -66,28 +72,31 @@ impl Engine {
                     "cancelled; nothing was done",
                 ));
             }
-            let (answer, edit) = match computed.take().filter(|_| !held.waited()) {
+            let Computed { answer, edit, files } = match computed.take().filter(|_| !held.waited()) {
                 Some(computed) => computed,
-                None => writing.halves.run(writing.arguments, &eyes, &now())?,
+                None => self.compute(writing, &eyes, !has_moved)?,
             };
-            let recorded = answers::record(&answer);
             if edit.is_empty() {
-                self.answers.lock().remember(&names, &recorded);
+                self.answers.lock().remember(&names, &answers::record(&answer));
                 return Ok(answer);
             }
-            let needed = file_names(&edit, &eyes, writing.family)?;
-            if !held.covers(&needed) {
-                locked = needed;
+            if !held.covers(&files) {
+                locked = files;
                 continue;
             }
-            let (call, key) = (writing.call.clone(), writing.key.clone());
-            let remembered = Remembered { call, key, answer: recorded };
-            match self.put_down(&edit, Some(&remembered), &eyes) {
-                Ok(()) => {
-                    self.answers.lock().remember(&names, &remembered.answer);
-                    return Ok(answer);
+            let stamped = OnceLock::new();
+            let remember = || {
+                let answer = stamped.get_or_init(|| edit.stamped(answer.clone()));
+                let (call, key) = (writing.call.clone(), writing.key.clone());
+                Remembered { call, key, answer: answers::record(answer) }
+            };
+            match self.put_down(&edit, Some(&remember), &eyes) {
+                Ok(remembered) => {
+                    let recorded = remembered.unwrap_or_default().answer;
+                    self.answers.lock().remember(&names, &recorded);
+                    return Ok(stamped.into_inner().unwrap_or(answer));
                 }
-                Err((_, Unwritten::Moved)) => {}
+                Err((_, Unwritten::Moved)) => has_moved = true,
                 Err((_, Unwritten::Unknown)) => return Err(answers::outcome_unknown()),
                 Err((path, why)) => return Err((writing.family.unwritten)(&path, &unwritable(why))),
             }
@@ -98,13 +107,33 @@ impl Engine {
         })
     }
 
-    /// Has an edit written whose files are locked. What is not remembered is not in the journal.
+    /// Runs both halves of a tool, and says which files it wants locked. Unless somebody was seen to interfere, a
+    /// file that is going to be replaced need not be compared before: the scribe does so.
+    fn compute(&self, writing: &Writing<'_>, eyes: &Eyes<'_>, may_trust: bool) -> Result<Computed, Failure> {
+        let run = |eyes: &Eyes<'_>| -> Result<Computed, Failure> {
+            let now = Now::read(&eyes.session.zone.0);
+            let (answer, edit) = writing.halves.run(writing.arguments, eyes, &now)?;
+            let files = file_names(&edit, eyes, writing.family)?;
+            Ok(Computed { answer, edit, files })
+        };
+        if may_trust {
+            let trust = Trust::default();
+            let computed = run(&Eyes { trust: Some(&trust), ..*eyes });
+            if trust.holds_for(computed.as_ref().map_or(&[], |computed| &computed.files)) {
+                return computed;
+            }
+        }
+        run(eyes)
+    }
+
+    /// Has an edit written whose files are locked; what the journal has of it. What is not to be remembered is not
+    /// in the journal.
     pub(super) fn put_down(
         &self,
         edit: &Edit,
-        remembered: Option<&Remembered>,
+        remember: Option<&(dyn Fn() -> Remembered + Sync)>,
         eyes: &Eyes<'_>,
-    ) -> Result<(), (RelativePath, Unwritten)> {
+    ) -> Result<Option<Remembered>, (RelativePath, Unwritten)> {
         let mut files = Vec::with_capacity(edit.files.len());
         for file in &edit.files {
             let about = |unseen: Unseen| (file.path.clone(), Unwritten::Unseen(unseen));
@@ -121,9 +150,9 @@ impl Engine {
             directories.push(target(place, path, Links::Inside, Old::Absent, eyes).map_err(about)?.0);
         }
         let first = || edit.files[0].path.clone();
-        let written = self.scribe.write(&files, &directories, remembered, eyes.session.umask);
-        let states = written.map_err(|why| (first(), why))?;
-        for ((file, wanted), state) in edit.files.iter().zip(&files).zip(states) {
+        let written = self.scribe.write(&files, &directories, remember, eyes.session.umask);
+        let Written { left, remembered } = written.map_err(|why| (first(), why))?;
+        for ((file, wanted), state) in edit.files.iter().zip(&files).zip(left) {
             if let (New::Content(_, Some(made)), Some((identity, digest)), Ok((device, inode))) =
                 (&file.new, state, wanted.target.root.number())
             {
@@ -132,7 +161,7 @@ impl Engine {
             }
         }
         self.ingest(&files);
-        Ok(())
+        Ok(remembered)
     }
 }
 

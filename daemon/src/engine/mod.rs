@@ -262,6 +262,7 @@ impl Engine {
             session,
             reporter,
             glance: None,
+            trust: None,
         }
     }
 

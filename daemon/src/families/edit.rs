@@ -1,6 +1,7 @@
 //! What an op wants done to files, as data. Only `engine::commit` carries it out.
 
 use std::any::Any;
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use trellis_protocol::{Failure, Kind};
 
 use crate::disk::{Digest, Identity, RelativePath};
 use crate::families::need::{FileSeen, Links, Model, Place, Unseen};
+use crate::tools::Answer;
 
 /// Changes to one or more files: all of them happen, in this order, or none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -20,6 +22,8 @@ pub struct Edit {
     pub directories: Vec<(Place, RelativePath)>,
     /// Directories in which nobody else of ours may write meanwhile, because the op has counted what is in them.
     pub alone_in: Vec<(Place, RelativePath)>,
+    /// What the answer says besides, and takes long to compute.
+    stamp: Option<Stamp>,
 }
 
 /// A change to one file.
@@ -56,6 +60,28 @@ pub enum New {
     /// Nothing: the file goes. What it held stays in the journal.
     Nothing,
 }
+
+/// Something for an answer's `_meta` that follows from the bytes that are written. It is computed while the disk works.
+#[derive(Clone)]
+struct Stamp {
+    name: &'static str,
+    value: Arc<dyn Fn() -> String + Send + Sync>,
+}
+
+impl fmt::Debug for Stamp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Stamp").field(&self.name).finish()
+    }
+}
+
+/// A stamp says nothing that the bytes do not say.
+impl PartialEq for Stamp {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for Stamp {}
 
 /// A model that an op has made of the bytes it wants written, so that nobody has to read them again.
 #[derive(Debug, Clone)]
@@ -148,6 +174,21 @@ impl Edit {
             *made = Some(Made::of(model));
         }
         self
+    }
+
+    /// With something for the answer's `_meta` that follows from the new bytes and takes long to compute.
+    #[must_use]
+    pub fn with_stamp(mut self, name: &'static str, value: impl Fn() -> String + Send + Sync + 'static) -> Self {
+        self.stamp = Some(Stamp { name, value: Arc::new(value) });
+        self
+    }
+
+    /// The answer with its stamp.
+    pub fn stamped(&self, answer: Answer) -> Answer {
+        match &self.stamp {
+            Some(Stamp { name, value }) => answer.with_meta(name, value()),
+            None => answer,
+        }
     }
 
     /// With a directory that shall be there.

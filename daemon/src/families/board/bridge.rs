@@ -237,6 +237,7 @@ mod tests {
             session: &session,
             reporter: &Reporter::default(),
             glance: None,
+            trust: None,
         };
         let seen = found(sought(&session, None).look(&eyes)).map_err(|error| error.to_string());
         let tree = |spot: &Spot| spot.place.tree(&eyes).expect("a tree").join(spot.path.as_path());

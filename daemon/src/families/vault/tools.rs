@@ -133,6 +133,7 @@ mod tests {
             session: &session,
             reporter: &Reporter::default(),
             glance: None,
+            trust: None,
         };
         let tool = table().into_iter().find(|tool| tool.name == name).expect("the tool");
         let arguments = arguments.as_object().expect("an object");

@@ -3,19 +3,21 @@
 //! A graph and operations come in, another graph goes out or the first thing that cannot be done. The old graph stays
 //! as it is: nodes are shared until one is changed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::error::VineError;
 use super::model::{Annotations, Attachment, Class, Graph, Head, Index, Kind, Node, Status};
+use super::nodes::Nodes;
 use super::operations::Operation;
 
 /// A graph while it is changed.
 #[derive(Debug)]
 pub struct Draft {
     head: Arc<Head>,
-    /// What was removed leaves a hole, so that all others stay where they are.
-    slots: Vec<Option<Arc<Node>>>,
+    /// What was removed is still there, so that all others stay where they are.
+    nodes: Nodes,
+    removed: HashSet<usize>,
     index: Arc<Index>,
     /// Who needs each id, built when the first node is removed. It may name some who do so no longer.
     needed_by: Option<HashMap<Arc<str>, Vec<u32>>>,
@@ -37,7 +39,8 @@ impl Draft {
     pub fn of(graph: &Graph) -> Self {
         Self {
             head: Arc::clone(&graph.head),
-            slots: graph.nodes().iter().cloned().map(Some).collect(),
+            nodes: graph.nodes().clone(),
+            removed: HashSet::new(),
             index: Arc::clone(graph.index()),
             needed_by: None,
             same_shape: true,
@@ -52,7 +55,7 @@ impl Draft {
         let at = operations.iter().position(|operation| matches!(operation, Operation::AddTask { .. }));
         let none = "create requires at least one add_task operation to define the root task.";
         let at = at.ok_or_else(|| VineError::Operation(none.to_owned()))?;
-        let mut draft = Self::of(&Graph::new(Arc::new(Head::new(version)), Vec::new()));
+        let mut draft = Self::of(&Graph::new(Arc::new(Head::new(version)), Nodes::default()));
         draft.apply(&operations[at])?;
         Ok((draft, operations[..at].iter().chain(&operations[at + 1..])))
     }
@@ -134,16 +137,15 @@ impl Draft {
         place.description = String::new();
         place.decisions = Vec::new();
         place.kind = Kind::Ref { vine: vine.to_owned() };
-        Ok(Graph::new(Arc::new(head), vec![Arc::new(child)]))
+        Ok(Graph::new(Arc::new(head), [Arc::new(child)].into_iter().collect()))
     }
 
     /// The graph as it is now.
     pub fn finish(self) -> Drafted {
-        let whole = self.slots.iter().all(Option::is_some);
-        let nodes: Vec<Arc<Node>> = self.slots.into_iter().flatten().collect();
-        let graph = match whole {
-            true => Graph::indexed(self.head, nodes, self.index),
-            false => Graph::new(self.head, nodes),
+        let Self { head, nodes, removed, index, .. } = self;
+        let graph = match removed.is_empty() {
+            true => Graph::indexed(head, nodes, index),
+            false => Graph::new(head, left(&nodes, &removed).map(|(_, node)| Arc::clone(node)).collect()),
         };
         Drafted { graph, same_shape: self.same_shape }
     }
@@ -153,12 +155,12 @@ impl Draft {
     }
 
     fn node(&self, id: &str) -> Result<&Arc<Node>, VineError> {
-        self.slots[self.position(id)?].as_ref().ok_or_else(|| VineError::NoTask(id.to_owned()))
+        self.nodes.get(self.position(id)?).ok_or_else(|| VineError::NoTask(id.to_owned()))
     }
 
     fn node_mut(&mut self, id: &str) -> Result<&mut Node, VineError> {
         let at = self.position(id)?;
-        self.slots[at].as_mut().map(Arc::make_mut).ok_or_else(|| VineError::NoTask(id.to_owned()))
+        self.nodes.get_mut(at).map(Arc::make_mut).ok_or_else(|| VineError::NoTask(id.to_owned()))
     }
 
     fn refuse_known(&self, id: &str) -> Result<(), VineError> {
@@ -170,12 +172,12 @@ impl Draft {
 
     fn append(&mut self, node: Node) -> Result<(), VineError> {
         self.refuse_known(&node.id)?;
-        let at = u32::try_from(self.slots.len()).map_err(|_| VineError::Operation("Too many tasks.".to_owned()))?;
+        let at = u32::try_from(self.nodes.len()).map_err(|_| VineError::Operation("Too many tasks.".to_owned()))?;
         if let Some(needed_by) = &mut self.needed_by {
             node.dependencies.iter().for_each(|id| needed_by.entry(Arc::clone(id)).or_default().push(at));
         }
         Arc::make_mut(&mut self.index).insert(Arc::clone(&node.id), at);
-        self.slots.push(Some(Arc::new(node)));
+        self.nodes.push(Arc::new(node));
         self.same_shape = false;
         Ok(())
     }
@@ -186,14 +188,17 @@ impl Draft {
             return Err(VineError::Operation("Cannot remove the root task.".to_owned()));
         }
         self.same_shape = false;
-        self.slots[at] = None;
+        self.removed.insert(at);
         Arc::make_mut(&mut self.index).remove(id);
-        let slots = &mut self.slots;
-        let needed_by = self.needed_by.get_or_insert_with(|| needed_by(slots));
+        let Self { nodes, removed, .. } = self;
+        let needed_by = self.needed_by.get_or_insert_with(|| needed_by(nodes, removed));
         for dependant in needed_by.remove(id).unwrap_or_default() {
-            let node = slots[dependant as usize].as_mut();
+            let at = dependant as usize;
             // A double may have named it twice: then there is nothing left to change.
-            if let Some(node) = node.filter(|node| node.dependencies.iter().any(|need| &**need == id)) {
+            if removed.contains(&at) || !nodes[at].dependencies.iter().any(|need| &**need == id) {
+                continue;
+            }
+            if let Some(node) = nodes.get_mut(at) {
                 Arc::make_mut(node).dependencies.retain(|need| &**need != id);
             }
         }
@@ -243,11 +248,16 @@ impl Draft {
     }
 }
 
-fn needed_by(slots: &[Option<Arc<Node>>]) -> HashMap<Arc<str>, Vec<u32>> {
+/// Those that were not removed, each with its place.
+fn left<'a>(nodes: &'a Nodes, removed: &'a HashSet<usize>) -> impl Iterator<Item = (usize, &'a Arc<Node>)> {
+    nodes.iter().enumerate().filter(|(at, _)| !removed.contains(at))
+}
+
+fn needed_by(nodes: &Nodes, removed: &HashSet<usize>) -> HashMap<Arc<str>, Vec<u32>> {
     let mut all: HashMap<Arc<str>, Vec<u32>> = HashMap::new();
-    for (node, at) in slots.iter().zip(0u32..) {
-        for need in node.iter().flat_map(|node| &node.dependencies) {
-            all.entry(Arc::clone(need)).or_default().push(at);
+    for (at, node) in left(nodes, removed) {
+        for need in &node.dependencies {
+            all.entry(Arc::clone(need)).or_default().push(at as u32);
         }
     }
     all

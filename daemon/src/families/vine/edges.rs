@@ -40,7 +40,7 @@ impl Edges {
         let count: usize = nodes.iter().map(|node| node.dependencies.len()).sum();
         let mut ends: Vec<u32> = Vec::with_capacity(nodes.len());
         let mut end = 0;
-        for node in nodes {
+        for node in nodes.iter() {
             end += node.dependencies.len();
             ends.push(end as u32);
         }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::error::VineError;
 use super::model::{Graph, Node};
+use super::nodes::Nodes;
 
 /// A parent with its child in it.
 #[derive(Debug)]
@@ -41,10 +42,11 @@ pub fn expand(parent: &Graph, child: &Graph, ref_id: &str) -> Result<Expanded, V
         })
         .collect();
     let new_id = |id: &Arc<str>| renamed.get(&**id).unwrap_or(id).clone();
-    let [root, others @ ..] = child.nodes() else {
+    let Some(root) = child.nodes().first() else {
         return refused("Child graph root must be a concrete task.".to_owned());
     };
-    if let Some(taken) = others.iter().map(|node| new_id(&node.id)).find(|id| parent.position(id).is_some()) {
+    let others = || child.nodes().from(1);
+    if let Some(taken) = others().map(|node| new_id(&node.id)).find(|id| parent.position(id).is_some()) {
         return refused(format!("ID collision: \"{taken}\" already exists in the parent graph."));
     }
     if root.is_ref() {
@@ -55,12 +57,11 @@ pub fn expand(parent: &Graph, child: &Graph, ref_id: &str) -> Result<Expanded, V
         dependencies: node.dependencies.iter().map(new_id).collect(),
         ..Node::clone(node)
     };
-    let mut nodes = Vec::with_capacity(parent.nodes().len() + others.len());
-    nodes.extend_from_slice(&parent.nodes()[..at]);
+    let mut nodes: Nodes = parent.nodes().iter().take(at).cloned().collect();
     nodes.push(Arc::new(joined(moved(root), reference)));
-    nodes.extend(others.iter().map(|node| Arc::new(moved(node))));
-    nodes.extend_from_slice(&parent.nodes()[at + 1..]);
-    let inlined = at + 1..at + 1 + others.len();
+    others().for_each(|node| nodes.push(Arc::new(moved(node))));
+    let inlined = at + 1..nodes.len();
+    parent.nodes().from(at + 1).for_each(|node| nodes.push(Arc::clone(node)));
     let order = (0..inlined.start).chain(inlined.end..nodes.len()).chain(inlined).collect();
     Ok(Expanded { graph: Graph::new(Arc::clone(&parent.head), nodes), order })
 }

@@ -10,6 +10,9 @@ pub mod space;
 /// What a plan is.
 pub mod model;
 
+/// Its nodes, in blocks.
+pub mod nodes;
+
 /// The first line of a block.
 pub mod header;
 

@@ -1,9 +1,11 @@
 //! What a plan is: a head, and tasks and references in order, the first of which is the root.
 //!
-//! Nodes are shared, so that a copy of a graph costs one count per node; whoever changes one gets a node of their own.
+//! Nodes are shared between copies of a graph; whoever changes one gets a node of their own.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+
+use super::nodes::Nodes;
 
 /// Longer files are not read.
 pub const FILE_LIMIT: u64 = 64 * 1024 * 1024;
@@ -188,24 +190,24 @@ pub type Index = HashMap<Arc<str>, u32>;
 pub struct Graph {
     /// Above the blocks.
     pub head: Arc<Head>,
-    nodes: Vec<Arc<Node>>,
+    nodes: Nodes,
     index: Arc<Index>,
 }
 
 impl Graph {
     /// From nodes whose ids are unique.
-    pub fn new(head: Arc<Head>, nodes: Vec<Arc<Node>>) -> Self {
+    pub fn new(head: Arc<Head>, nodes: Nodes) -> Self {
         let index = nodes.iter().zip(0u32..).map(|(node, at)| (Arc::clone(&node.id), at)).collect();
         Self::indexed(head, nodes, Arc::new(index))
     }
 
     /// From nodes whose index is known already.
-    pub(super) fn indexed(head: Arc<Head>, nodes: Vec<Arc<Node>>, index: Arc<Index>) -> Self {
+    pub(super) fn indexed(head: Arc<Head>, nodes: Nodes, index: Arc<Index>) -> Self {
         Self { head, nodes, index }
     }
 
     /// In order; the first is the root.
-    pub fn nodes(&self) -> &[Arc<Node>] {
+    pub fn nodes(&self) -> &Nodes {
         &self.nodes
     }
 

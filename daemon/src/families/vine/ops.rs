@@ -72,9 +72,9 @@ impl Opened {
 
     /// Refuses a file that the caller does not know, or that a write would damage.
     fn check_writable(&self, file: &str, if_match: Option<&str>) -> Result<(), VineError> {
-        let actual = &self.plan().hash;
-        if let Some(expected) = if_match.filter(|expected| !expected.eq_ignore_ascii_case(actual)) {
-            let (file, expected, actual) = (file.to_owned(), expected.to_owned(), actual.clone());
+        let is_another = |expected: &&str| !expected.eq_ignore_ascii_case(self.plan().hash());
+        if let Some(expected) = if_match.filter(is_another) {
+            let (file, expected, actual) = (file.to_owned(), expected.to_owned(), self.plan().hash().to_owned());
             return Err(VineError::Changed { file, expected, actual });
         }
         match self.plan().is_text {
@@ -84,10 +84,11 @@ impl Opened {
     }
 
     fn replaced_by(self, edit: Edit, plan: Plan) -> Edit {
-        let (plan, ModelSeen { digest, identity, .. }) = (Arc::new(plan), self.seen);
+        let (plan, ModelSeen { digest, identity, model: before }) = (Arc::new(plan), self.seen);
         edit.replace_digest(self.place, self.path, Links::Never, digest, text_of(&plan))
             .seen_in(identity)
-            .with_model(plan)
+            .with_model(Arc::clone(&plan))
+            .with_stamp(HASH, move || plan.hash_after(&before).to_owned())
     }
 }
 
@@ -136,13 +137,13 @@ pub fn read(opened: &Opened, args: &ReadArgs) -> Result<Answer, VineError> {
         }
         Action::Refs => Answer::pretty(answers::refs(all())),
     };
-    Ok(answer.with_meta(HASH, opened.plan().hash.as_str()))
+    Ok(answer.with_meta(HASH, opened.plan().hash()))
 }
 
 /// What can be done next.
 pub fn next(opened: &Opened) -> Result<Answer, VineError> {
     let (graph, frontier) = opened.plan().frontier()?;
-    Ok(Answer::pretty(answers::next(graph, frontier)).with_meta(HASH, opened.plan().hash.as_str()))
+    Ok(Answer::pretty(answers::next(graph, frontier)).with_meta(HASH, opened.plan().hash()))
 }
 
 /// Which files a batch of operations is about.
@@ -186,8 +187,8 @@ pub fn write(
         let (plan, answer) = created(args)?;
         let (place, path) = targets.new.as_ref().map_or_else(|| Err(no_file()), new)?;
         let plan = Arc::new(plan);
-        let edit = Edit::nothing().create(place, path, Links::Never, text_of(&plan)).with_model(plan);
-        return Ok((answer, edit));
+        let edit = Edit::nothing().create(place, path, Links::Never, text_of(&plan)).with_model(Arc::clone(&plan));
+        return Ok((answer, edit.with_stamp(HASH, move || plan.hash().to_owned())));
     };
     let opened = Opened::of(sought, looked)?;
     opened.check_writable(&args.file, args.if_match.as_deref())?;
@@ -240,7 +241,7 @@ pub fn expand(
     let (written, read_back) = render(&graph, parent.plan().before())?;
     let frontier = Arc::new(frontier(&read_back, &edges));
     let plan = Plan::made(read_back, written, edges, frontier);
-    let answer = Answer::text(format!("Ref \"{}\" expanded.", args.ref_id)).with_meta(HASH, plan.hash.as_str());
+    let answer = Answer::text(format!("Ref \"{}\" expanded.", args.ref_id));
     Ok((answer, parent.replaced_by(Edit::nothing(), plan)))
 }
 
@@ -272,9 +273,7 @@ fn finished(
     let phrases: Vec<String> = operations.iter().map(Operation::phrase).collect();
     let summary = format!("{} operation(s) applied: {}.", operations.len(), phrases.join("; "));
     let answer = Answer::pretty(answers::written(summary, graph, &frontier, claimed));
-    let plan = Plan::made(read_back, written, edges, frontier);
-    let answer = answer.with_meta(HASH, plan.hash.as_str());
-    Ok((plan, answer))
+    Ok((Plan::made(read_back, written, edges, frontier), answer))
 }
 
 /// One entry for each claim, as things are after the batch; what the batch removed again is left out.

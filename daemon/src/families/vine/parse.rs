@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::header::{self, Header, What};
 use super::model::{Attachment, Class, DELIMITER, Graph, Head, Index, Kind, Node};
+use super::nodes::Nodes;
 use super::space::{by_units, is_blank, is_space, lines, trim};
 
 /// Why a text is no plan.
@@ -31,7 +32,7 @@ impl ParseError {
 pub fn parse(text: &str) -> Result<Graph, ParseError> {
     let mut lines = lines(text);
     let (head, last) = head(&mut lines)?;
-    let mut nodes: Vec<Arc<Node>> = Vec::new();
+    let mut nodes = Nodes::default();
     let mut index = Index::new();
     let mut keep = |block: Block<'_>| {
         let start = block.start;

@@ -12,14 +12,14 @@ use super::parse::{ParseError, has_magic, parse};
 use super::render::{Before, Written};
 use super::validate::{Invalid, validate};
 use crate::families::need::Model;
-use crate::text::hash::hash_of;
+use crate::text::hash::{Trail, hash_of};
 
 /// What is kept of a file.
 #[derive(Debug)]
 pub struct Plan {
     graph: Result<Graph, ParseError>,
-    /// Lower-case hex SHA-256 of the whole file.
-    pub hash: String,
+    /// Lower-case hex SHA-256 of the whole file, and how it came about.
+    hash: OnceLock<(String, Trail)>,
     /// Of the whole file, in bytes.
     size: usize,
     /// Whether its bytes are UTF-8; if not, a write would destroy some.
@@ -37,7 +37,7 @@ impl Plan {
     pub fn made(graph: Graph, written: Written, edges: Arc<Edges>, frontier: Arc<Frontier>) -> Self {
         Self {
             graph: Ok(graph),
-            hash: written.hash.clone(),
+            hash: OnceLock::new(),
             size: written.text.len(),
             is_text: true,
             has_magic: true,
@@ -45,6 +45,17 @@ impl Plan {
             edges: Ok(edges).into(),
             frontier: frontier.into(),
         }
+    }
+
+    /// Lower-case hex SHA-256 of the whole file.
+    pub fn hash(&self) -> &str {
+        &self.hash.get_or_init(|| Trail::of(self.text().as_bytes(), None)).0
+    }
+
+    /// The same, where most of the text may be as it was before.
+    pub fn hash_after(&self, before: &Self) -> &str {
+        let known = before.hash.get().map(|(_, trail)| (before.text().as_bytes(), trail));
+        &self.hash.get_or_init(|| Trail::of(self.text().as_bytes(), known)).0
     }
 
     /// The graph, sound or not.
@@ -81,7 +92,7 @@ impl Model for Plan {
         let text = String::from_utf8_lossy(bytes);
         Self {
             graph: parse(&text),
-            hash: hash_of(bytes),
+            hash: (hash_of(bytes), Trail::default()).into(),
             size: bytes.len(),
             is_text: str::from_utf8(bytes).is_ok(),
             has_magic: has_magic(&text),
@@ -112,7 +123,7 @@ mod tests {
         assert_eq!(frontier.ready_to_complete, [0]);
         let plan = Plan::read(b"secret");
         assert!(!plan.has_magic && plan.is_text && plan.graph().is_err());
-        assert_eq!(Plan::read(b"").hash, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+        assert_eq!(Plan::read(b"").hash(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
         assert!(Plan::read(b"vine 1.2.0\n---\n[a] N (reviewing)\n-> b\n").sound().is_err());
     }
 }

@@ -17,7 +17,7 @@ pub struct Summary {
 /// Counts everything.
 pub fn summary(graph: &Graph) -> Summary {
     let mut summary = Summary { total: graph.nodes().len(), ..Summary::default() };
-    for node in graph.nodes() {
+    for node in graph.nodes().iter() {
         summary.leaves += usize::from(node.dependencies.is_empty());
         if let Some(status) = node.status() {
             summary.by_status[status as usize] += 1;

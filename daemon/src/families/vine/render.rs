@@ -9,18 +9,15 @@ use std::sync::Arc;
 
 use super::error::VineError;
 use super::model::{Annotations, Attachment, Class, DELIMITER, Graph, Head, Kind, Node};
+use super::nodes::Nodes;
 use super::parse::{self, Block};
 use super::space::{by_units, lines, trim};
-use crate::text::hash::Trail;
 
 /// A text of ours, and where each node's block is in it. Every block reads back as its node.
 #[derive(Debug, Clone)]
 pub struct Written {
     /// The whole file.
     pub text: String,
-    /// Lower-case hex SHA-256 of it.
-    pub hash: String,
-    trail: Trail,
     /// Of each node, with the end of its last line.
     blocks: Vec<Span>,
 }
@@ -59,15 +56,15 @@ pub fn render(graph: &Graph, before: Option<Before<'_>>) -> Result<(Written, Gra
         None => Arc::new(head_read_back(&text, &graph.head)?),
     };
     let joint = format!("{}\n", graph.head.delimiter);
-    let mut blocks = Vec::with_capacity(graph.nodes().len());
-    let mut nodes = Vec::with_capacity(graph.nodes().len());
-    let mut rest = graph.nodes();
-    while let [node, after @ ..] = rest {
-        if !blocks.is_empty() {
+    let mut blocks: Vec<Span> = Vec::with_capacity(graph.nodes().len());
+    let mut nodes = graph.nodes().clone();
+    while let Some(node) = graph.nodes().get(blocks.len()) {
+        let at = blocks.len();
+        if at > 0 {
             text.push_str(&joint);
         }
         let start = text.len();
-        match before.and_then(|before| Some((before, run(rest, before)?))) {
+        match before.and_then(|before| Some((before, run(graph.nodes(), at, before)?))) {
             // Nodes that stand together as they did: one copy for all of them.
             Some((before, same)) => {
                 let old = &before.written.blocks[same.clone()];
@@ -78,8 +75,6 @@ pub fn render(graph: &Graph, before: Option<Before<'_>>) -> Result<(Written, Gra
                     bytes: bytes.start - from + start..bytes.end - from + start,
                     is_settled: *is_settled,
                 }));
-                nodes.extend_from_slice(&rest[..same.len()]);
-                rest = &rest[same.len()..];
             }
             None => {
                 write_block(node, &mut text);
@@ -87,23 +82,22 @@ pub fn render(graph: &Graph, before: Option<Before<'_>>) -> Result<(Written, Gra
                 let mut again = String::new();
                 write_block(&read, &mut again);
                 blocks.push(Span { bytes: start..text.len(), is_settled: again == text[start..] });
-                nodes.push(Arc::new(read));
-                rest = after;
+                if let Some(place) = nodes.get_mut(at) {
+                    *place = Arc::new(read);
+                }
             }
         }
     }
     let read_back = Graph::indexed(head, nodes, Arc::clone(graph.index()));
-    let old = before.map(|before| (before.written.text.as_bytes(), &before.written.trail));
-    let (hash, trail) = Trail::of(text.as_bytes(), old);
-    Ok((Written { text, hash, trail, blocks }, read_back))
+    Ok((Written { text, blocks }, read_back))
 }
 
-/// How many of these nodes stand as they are in what was written before, and where.
-fn run(nodes: &[Arc<Node>], before: Before<'_>) -> Option<Range<usize>> {
-    let at = before.graph.position(&nodes.first()?.id)?;
-    let old = before.graph.nodes()[at..].iter().zip(&before.written.blocks[at..]);
+/// How many of the nodes from a place on stand as they are in what was written before, and where.
+fn run(nodes: &Nodes, from: usize, before: Before<'_>) -> Option<Range<usize>> {
+    let at = before.graph.position(&nodes.get(from)?.id)?;
+    let old = before.graph.nodes().from(at).zip(&before.written.blocks[at..]);
     let same = |(new, (old, span)): &(&Arc<Node>, (&Arc<Node>, &Span))| Arc::ptr_eq(new, old) && span.is_settled;
-    let count = nodes.iter().zip(old).take_while(same).count();
+    let count = nodes.from(from).zip(old).take_while(same).count();
     (count > 0).then_some(at..at + count)
 }
 
@@ -288,7 +282,7 @@ mod tests {
         let mut graph = parse::parse("vine 1.2.0\n---\n[a] N (started)\n").expect("a graph");
         let mut node = Node::clone(&graph.nodes()[0]);
         change(&mut node);
-        graph = Graph::new(Arc::clone(&graph.head), vec![Arc::new(node)]);
+        graph = Graph::new(Arc::clone(&graph.head), [Arc::new(node)].into_iter().collect());
         let error = render(&graph, None).expect_err("a refusal").to_string();
         assert!(error.starts_with("Nothing was written: ") && error.contains(why), "{error}");
     }
@@ -321,7 +315,7 @@ mod tests {
 
     #[test]
     fn a_head_that_would_not_read_back_is_refused() {
-        let nodes = || parse::parse("vine 1.2.0\n---\n[a] N (started)\n").expect("a graph").nodes().to_vec();
+        let nodes = || parse::parse("vine 1.2.0\n---\n[a] N (started)\n").expect("a graph").nodes().clone();
         for version in ["two", "1.2", "1.2.0\n---", ""] {
             let graph = Graph::new(Arc::new(Head::new(version)), nodes());
             assert!(render(&graph, None).is_err(), "{version:?}");

@@ -164,13 +164,16 @@ mod tests {
             session: &session,
             reporter: &Reporter::default(),
             glance: None,
+            trust: None,
         };
         let tool = table().into_iter().find(|tool| tool.name == name).expect("the tool");
         let arguments = arguments.as_object().expect("an object");
         let now = Now::read(&session.zone.0);
         match &tool.run {
             Run::Read(halves) => halves.run(arguments, &eyes, &now).map(|answer| (answer, None)),
-            Run::Write(halves) => halves.run(arguments, &eyes, &now).map(|(answer, edit)| (answer, Some(edit))),
+            Run::Write(halves) => {
+                halves.run(arguments, &eyes, &now).map(|(answer, edit)| (edit.stamped(answer), Some(edit)))
+            }
         }
     }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use bytes::Bytes;
 use dashmap::{DashMap, DashSet};
 use parking_lot::Mutex;
 
@@ -52,6 +53,8 @@ pub struct Wanted<'a> {
     pub old: Old,
     /// In which state it was then, if that is known.
     pub seen: Option<Identity>,
+    /// What was seen, if it is in memory.
+    pub held: Option<Bytes>,
     /// What shall be there; none if the file goes.
     pub new: Option<&'a [u8]>,
 }
@@ -162,9 +165,11 @@ impl Scribe {
             all.0.push(Prepared::new(&self.calls, &wanted.target, (wanted.old, wanted.seen), wanted.new, temp, umask)?);
         }
         let digests = || files.iter().zip(&all.0).map(|(wanted, prepared)| prepared.digest_of(wanted.new)).collect();
-        let thought = || (remember.map(|remember| remember()), digests());
         let flushed = || all.0.iter().try_for_each(Prepared::make_safe);
-        let ((remembered, digests), flushed): ((_, Vec<Digest>), _) = beside(size(files), thought, flushed);
+        let size = size(files);
+        let remembered = || remember.map(|remember| remember());
+        let (remembered, (digests, flushed)): (_, (Vec<Digest>, _)) =
+            beside(size, remembered, || beside(size, digests, flushed));
         flushed?;
         all.0.iter_mut().zip(digests).for_each(|(prepared, digest)| prepared.holds(digest));
         let room = remembered.as_ref().map(|remembered| self.journal.make_room(&entry(files, &all.0, remembered)));
@@ -291,7 +296,10 @@ fn put_in_place(files: &[Wanted], prepared: &mut [Prepared]) -> Result<Vec<Displ
         prepared.iter_mut().try_for_each(Prepared::apply)?;
     }
     let prepared = &*prepared;
-    let displaced = || prepared.iter().filter_map(|prepared| prepared.displaced().transpose()).collect();
+    let displaced = || {
+        let each = files.iter().zip(prepared);
+        each.filter_map(|(wanted, prepared)| prepared.displaced(wanted.held.as_deref()).transpose()).collect()
+    };
     let flushed = || {
         for (Wanted { target, tree, .. }, prepared) in files.iter().zip(prepared) {
             prepared.flush()?;

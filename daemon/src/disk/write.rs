@@ -6,7 +6,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
@@ -17,6 +17,8 @@ use super::{Digest, Identity, RelativePath, Root};
 use crate::families::edit::Old;
 use crate::families::need::{Links, Unseen};
 
+/// So much is compared at once.
+const PIECE: usize = 64 << 10;
 /// How often a rename that takes something back is tried: half an edit must not stay.
 const TAKE_BACKS: usize = 3;
 
@@ -224,13 +226,19 @@ impl Prepared {
         }
     }
 
-    /// What had been there; if it is not what was seen or cannot be read, this must be taken back.
-    pub fn displaced(&self) -> Result<Option<Displaced>, Unwritten> {
+    /// What had been there; if it is not what was seen or cannot be read, this must be taken back. To compare it with
+    /// what was seen, if that is in memory, costs less than its digest.
+    pub fn displaced(&self, held: Option<&[u8]>) -> Result<Option<Displaced>, Unwritten> {
         let Old::Content(expected) = self.old else { return Ok(None) };
+        let (directory, temp) = (&self.way.parent, self.temp.as_os_str());
+        let is_expected = || match held {
+            Some(held) => holds(directory, temp, held),
+            None => Ok(digest_of(directory, temp)? == Some(expected)),
+        };
         let temp = match &self.kept {
             // It was looked at before.
             Some(kept) => kept,
-            None if digest_of(&self.way.parent, self.temp.as_os_str())? == Some(expected) => &self.temp,
+            None if is_expected()? => &self.temp,
             None => return Err(Unwritten::Moved),
         };
         Ok(Some(self.left_under(temp.clone(), expected, Whose::Old)))
@@ -479,6 +487,26 @@ fn open(directory: &OwnedFd, name: &OsStr) -> Result<Option<File>, Unwritten> {
 
 fn is_in(file: &File, state: Identity) -> bool {
     file.metadata().is_ok_and(|metadata| Identity::of(&metadata) == state)
+}
+
+/// Whether a file holds exactly these bytes.
+fn holds(directory: &OwnedFd, name: &OsStr, bytes: &[u8]) -> Result<bool, Unwritten> {
+    let Some(mut file) = open(directory, name)? else { return Ok(false) };
+    let mut piece = vec![0; PIECE.min(bytes.len() + 1)];
+    let mut rest = bytes;
+    loop {
+        let count = match file.read(&mut piece) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            count => count?,
+        };
+        match rest.split_at_checked(count) {
+            Some((these, others)) if *these == piece[..count] => rest = others,
+            _ => return Ok(false),
+        }
+        if count == 0 {
+            return Ok(rest.is_empty());
+        }
+    }
 }
 
 /// What a file holds; none if there is nothing.

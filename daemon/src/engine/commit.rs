@@ -142,7 +142,8 @@ impl Engine {
                 New::Content(bytes, _) => Some(&bytes[..]),
                 New::Nothing => None,
             };
-            files.push(Wanted { target, tree, old: file.old, seen: file.seen, new });
+            let (old, seen, held) = (file.old, file.seen, file.held.clone());
+            files.push(Wanted { target, tree, old, seen, held, new });
         }
         let mut directories = Vec::with_capacity(edit.directories.len());
         for (place, path) in &edit.directories {

@@ -39,6 +39,8 @@ pub struct FileEdit {
     pub old: Old,
     /// In which state the file was then, if that is known: in the same state it holds the same.
     pub seen: Option<Identity>,
+    /// What the op saw there, if it is in memory anyway.
+    pub held: Option<Bytes>,
     /// What shall be there.
     pub new: New,
 }
@@ -118,7 +120,7 @@ impl Edit {
     #[must_use]
     pub fn create(mut self, place: Place, path: RelativePath, links: Links, new: impl Into<Bytes>) -> Self {
         let (old, new) = (Old::Absent, New::Content(new.into(), None));
-        self.files.push(FileEdit { place, path, links, old, seen: None, new });
+        self.files.push(FileEdit { place, path, links, old, seen: None, held: None, new });
         self
     }
 
@@ -146,7 +148,7 @@ impl Edit {
         new: impl Into<Bytes>,
     ) -> Self {
         let (old, new) = (Old::Content(seen), New::Content(new.into(), None));
-        self.files.push(FileEdit { place, path, links, old, seen: None, new });
+        self.files.push(FileEdit { place, path, links, old, seen: None, held: None, new });
         self
     }
 
@@ -159,11 +161,20 @@ impl Edit {
         self
     }
 
+    /// With what was seen in the file that was named last, because it is in memory anyway.
+    #[must_use]
+    pub fn held(mut self, bytes: Option<Bytes>) -> Self {
+        if let Some(file) = self.files.last_mut() {
+            file.held = bytes;
+        }
+        self
+    }
+
     /// The file goes, if it holds what was seen.
     #[must_use]
     pub fn remove(mut self, place: Place, path: RelativePath, links: Links, seen: Digest) -> Self {
         let (old, new) = (Old::Content(seen), New::Nothing);
-        self.files.push(FileEdit { place, path, links, old, seen: None, new });
+        self.files.push(FileEdit { place, path, links, old, seen: None, held: None, new });
         self
     }
 

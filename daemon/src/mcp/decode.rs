@@ -3,7 +3,10 @@
 //! rmcp takes a known method with parameters it cannot read for an unknown method; here it is told
 //! apart, so that a caller hears what is wrong with its parameters.
 
-use rmcp::model::{ClientJsonRpcMessage, ClientNotification, ClientRequest, GetMeta, JsonRpcMessage, RequestId};
+use rmcp::model::{
+    CallToolRequest, ClientJsonRpcMessage, ClientNotification, ClientRequest, GetMeta, JsonRpcMessage, JsonRpcRequest,
+    RequestId,
+};
 use trellis_protocol::message::{self, Fault, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Peek};
 
 /// Every request of every revision that we serve.
@@ -76,7 +79,7 @@ fn request(bytes: &[u8], raw_id: &str, method: &str, params: Option<&str>) -> Re
         return refuse(METHOD_NOT_FOUND, &format!("there is no method `{}`", shortened(method)));
     }
     let bad_params = || refuse(INVALID_PARAMS, &format!("the parameters do not fit the method `{method}`"));
-    match serde_json::from_slice::<ClientJsonRpcMessage>(bytes) {
+    match read(bytes, method) {
         Ok(JsonRpcMessage::Request(request)) if is_unread(&request.request, params) => bad_params(),
         Ok(JsonRpcMessage::Request(request)) => Ok(Decoded::Request {
             id: request.id.clone(),
@@ -88,6 +91,17 @@ fn request(bytes: &[u8], raw_id: &str, method: &str, params: Option<&str>) -> Re
         Err(error) if error.is_data() => bad_params(),
         // Too deep, or text that is no text: only a full read notices.
         Err(_) => Err(Some(Fault::NotJson.answer())),
+    }
+}
+
+/// Nearly all requests are calls of tools: those are read as such at once, without trying every other kind.
+fn read(bytes: &[u8], method: &str) -> serde_json::Result<ClientJsonRpcMessage> {
+    let call = (method == "tools/call").then(|| serde_json::from_slice::<JsonRpcRequest<CallToolRequest>>(bytes));
+    match call {
+        Some(Ok(JsonRpcRequest { id, request, .. })) => {
+            Ok(JsonRpcMessage::Request(JsonRpcRequest::new(id, ClientRequest::CallToolRequest(request))))
+        }
+        _ => serde_json::from_slice(bytes),
     }
 }
 
@@ -144,6 +158,25 @@ mod tests {
             }
         };
         assert_eq!(code, expected, "{}", &text[..text.len().min(200)]);
+    }
+
+    #[test]
+    fn calls_of_tools_are_read_as_rmcp_reads_them() {
+        for params in [
+            r#"{"name":"x"}"#,
+            r#"{"name":"x","arguments":null}"#,
+            r#"{"arguments":{"a":[1,-2.5,"\u00e9",{"b":null}]},"name":"x","other":1}"#,
+            r#"{"_meta":{"progressToken":7,"io.modelcontextprotocol/protocolVersion":"2026-07-28"},"name":"x","arguments":{}}"#,
+            r#"{"name":"x","task":{"ttl":5}}"#,
+        ] {
+            for id in ["1", "\"one\""] {
+                let text = format!(r#"{{"params":{params},"method":"tools/call","id":{id},"jsonrpc":"2.0"}}"#);
+                let rmcp_s: ClientJsonRpcMessage = serde_json::from_str(&text).expect("a message");
+                let Ok(Decoded::Request { message, .. }) = decode(text.as_bytes()) else { panic!("{text}") };
+                let as_text = |message| serde_json::to_value::<&ClientJsonRpcMessage>(message).expect("JSON");
+                assert_eq!(as_text(&message), as_text(&rmcp_s), "{text}");
+            }
+        }
     }
 
     fn request(method: &str, params: &str) -> String {

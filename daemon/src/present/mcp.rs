@@ -15,9 +15,9 @@ use crate::tools::{Answer, Body};
 pub fn answered(answer: Answer) -> (CallToolResult, Rendered) {
     let is_object = matches!(answer.body, Body::Object(_));
     let rendered = match answer.body {
-        Body::Object(json) => Rendered { text: json.text().to_owned(), structured: Some(json) },
-        Body::Text(text) => Rendered { text, structured: None },
-        Body::Pretty(json) => Rendered { text: json.indented(), structured: Some(json).filter(Json::is_object) },
+        Body::Object(json) => Rendered { text: None, structured: Some(json) },
+        Body::Text(text) => Rendered { text: Some(text), structured: None },
+        Body::Pretty(json) => Rendered { text: Some(json.indented()), structured: Some(json).filter(Json::is_object) },
     };
     let mut result = rendered.blank().with_meta(meta(answer.meta));
     if !is_object {

@@ -6,7 +6,7 @@
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
 
-use crate::text::json::Json;
+use crate::text::json::{Json, quote};
 
 /// How the blanks of a result look once it is written. In a JSON text neither can stand inside of a string, where
 /// quotes are escaped.
@@ -16,8 +16,8 @@ const STRUCTURED: &[u8] = br#""structuredContent":null"#;
 /// What belongs into the blanks of a result.
 #[derive(Debug)]
 pub struct Rendered {
-    /// For people and older hosts.
-    pub text: String,
+    /// For people and older hosts; none if it is what programs get, as it stands.
+    pub text: Option<String>,
     /// For programs.
     pub structured: Option<Json>,
 }
@@ -32,8 +32,8 @@ impl Rendered {
 
     /// The result with its blanks filled, for a transport that is not ours.
     pub fn fill(self, mut result: CallToolResult) -> CallToolResult {
+        result.content = vec![ContentBlock::text(self.text())];
         result.structured_content = self.structured.map(|json| json.value());
-        result.content = vec![ContentBlock::text(self.text)];
         result
     }
 
@@ -43,8 +43,7 @@ impl Rendered {
         let mut rest = message;
         if let Some(at) = place_of(TEXT, rest) {
             whole.extend_from_slice(&rest[..at + TEXT.len() - 2]);
-            // Of a text there is always a JSON text, and memory does not refuse it.
-            let _ = serde_json::to_writer(&mut whole, &self.text);
+            quote(self.text(), &mut whole);
             rest = &rest[at + TEXT.len()..];
         }
         if let Some((json, at)) = self.structured.as_ref().and_then(|json| Some((json, place_of(STRUCTURED, rest)?))) {
@@ -56,9 +55,14 @@ impl Rendered {
         whole
     }
 
+    fn text(&self) -> &str {
+        let structured = || self.structured.as_ref().map(Json::text).unwrap_or_default();
+        self.text.as_deref().unwrap_or_else(structured)
+    }
+
     /// About how many bytes it adds to a message.
     pub fn weight(&self) -> usize {
-        self.text.len() + self.text.len() / 8 + self.structured.as_ref().map_or(0, |json| json.text().len())
+        self.text().len() * 9 / 8 + self.structured.as_ref().map_or(0, |json| json.text().len())
     }
 }
 
@@ -73,7 +77,9 @@ mod tests {
     use super::*;
 
     fn check(text: &str, structured: Option<Value>, around: &Value) {
-        let rendered = Rendered { text: text.to_owned(), structured: structured.as_ref().map(Json::of) };
+        let structured = structured.as_ref().map(Json::of);
+        let is_same = structured.as_ref().is_some_and(|json| json.text() == text);
+        let rendered = Rendered { text: (!is_same).then(|| text.to_owned()), structured };
         let mut message = around.clone();
         message["result"] = serde_json::to_value(rendered.blank()).expect("a value");
         let spliced = rendered.put_into(message.to_string().as_bytes());
@@ -98,5 +104,6 @@ mod tests {
             &around,
         );
         check("", Some(json!({ "b": [1, "}"], "a": {} })), &around);
+        check(r#"{"b":"\n\""}"#, Some(json!({ "b": "\n\"" })), &around);
     }
 }

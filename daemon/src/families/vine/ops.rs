@@ -87,6 +87,7 @@ impl Opened {
         let (plan, ModelSeen { digest, identity, model: before }) = (Arc::new(plan), self.seen);
         edit.replace_digest(self.place, self.path, Links::Never, digest, text_of(&plan))
             .seen_in(identity)
+            .held((!before.text().is_empty()).then(|| text_of(&before)))
             .with_model(Arc::clone(&plan))
             .with_stamp(HASH, move || plan.hash_after(&before).to_owned())
     }

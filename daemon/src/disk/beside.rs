@@ -1,24 +1,57 @@
-//! What the processor does while the disk works.
+//! What can be done beside something else: thinking and comparing while the disk works.
+//!
+//! A few threads wait for it. Whoever finds all of them at work does one thing after the other: nobody waits for what
+//! somebody else thinks about, or looks at on a disk that does not answer.
 
-use std::panic::resume_unwind;
-use std::thread::{Builder, scope};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// With less than this, a thread costs more than it gains.
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+/// With less than this, another thread costs more than it gains.
 const WORTH_A_THREAD: usize = 64 << 10;
+/// Threads that wait for work.
+const THREADS: usize = 4;
 
-/// Does two things that have to do with so many bytes: the first on a thread of its own while the second is done here,
-/// or one after the other if they are few or there is no thread to be had.
-pub(super) fn beside<A: Send, B>(bytes: usize, first: impl Fn() -> A + Sync, second: impl FnOnce() -> B) -> (A, B) {
-    if bytes < WORTH_A_THREAD {
-        return (first(), second());
+static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
+    let named = |number: usize| format!("beside-{number}");
+    ThreadPoolBuilder::new().num_threads(THREADS).thread_name(named).build().ok()
+});
+
+/// How many of them are at work.
+static AT_WORK: AtomicUsize = AtomicUsize::new(0);
+
+/// A thread that is there for nobody else.
+struct Helper(&'static ThreadPool);
+
+impl Helper {
+    fn find() -> Option<Self> {
+        let pool = POOL.as_ref()?;
+        let one_more = |at_work: usize| (at_work < THREADS).then_some(at_work + 1);
+        AT_WORK.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok().map(|_| Self(pool))
     }
-    scope(|scope| match Builder::new().name("beside".to_owned()).spawn_scoped(scope, &first) {
-        Ok(thread) => {
-            let done = second();
-            (thread.join().unwrap_or_else(|panic| resume_unwind(panic)), done)
-        }
-        Err(_) => (first(), second()),
-    })
+}
+
+impl Drop for Helper {
+    fn drop(&mut self) {
+        AT_WORK.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Does two things that have to do with so many bytes: the first on another thread while the second is done here; one
+/// after the other if they are few, or if there is no thread to be had.
+pub(super) fn beside<A: Send, B>(
+    bytes: usize,
+    first: impl Fn() -> A + Send + Sync,
+    second: impl FnOnce() -> B,
+) -> (A, B) {
+    let Some(helper) = (bytes >= WORTH_A_THREAD).then(Helper::find).flatten() else { return (first(), second()) };
+    let mut found = None;
+    let done = helper.0.in_place_scope(|scope| {
+        scope.spawn(|_| found = Some(first()));
+        second()
+    });
+    (found.unwrap_or_else(first), done)
 }
 
 #[cfg(test)]
@@ -28,18 +61,25 @@ mod tests {
 
     use super::*;
 
+    /// Helpers are the process's, and so is the test of them: one for all.
     #[test]
-    fn both_are_done_and_only_much_work_gets_a_thread() {
-        let here = thread::current().id();
-        for (bytes, alone) in [(0, false), (WORTH_A_THREAD - 1, false), (WORTH_A_THREAD, true)] {
-            let (first, second) = beside(bytes, || thread::current().id(), || thread::current().id());
+    fn both_are_done_whoever_is_there_to_help() {
+        let (here, id) = (thread::current().id(), || thread::current().id());
+        let check = |bytes: usize, alone: bool| {
+            let (first, second) = beside(bytes, id, id);
             assert_eq!((first != here, second), (alone, here), "{bytes}");
+        };
+        check(0, false);
+        check(WORTH_A_THREAD - 1, false);
+        check(WORTH_A_THREAD, true);
+        let all: Vec<Helper> = std::iter::from_fn(Helper::find).collect();
+        assert_eq!(all.len(), THREADS);
+        check(WORTH_A_THREAD, false);
+        drop(all);
+        for _ in 0..2 * THREADS {
+            let panics = || -> () { panic!("first") };
+            assert!(catch_unwind(AssertUnwindSafe(|| beside(WORTH_A_THREAD, panics, || ()))).is_err());
         }
-    }
-
-    #[test]
-    fn a_panic_is_the_caller_s() {
-        let panics = || beside(WORTH_A_THREAD, || panic!("first"), || ());
-        assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
+        check(WORTH_A_THREAD, true);
     }
 }

@@ -30,7 +30,7 @@ pub mod temp;
 /// The moment of renames, alone in a tree.
 mod alone;
 
-/// What the processor does while the disk works.
+/// What is done while the disk works.
 mod beside;
 
 /// Write beside, flush, exchange, flush.

@@ -21,6 +21,8 @@ pub struct Draft {
     index: Arc<Index>,
     /// Who needs each id, built when the first node is removed. It may name some who do so no longer.
     needed_by: Option<HashMap<Arc<str>, Vec<u32>>>,
+    /// Which nodes may be others.
+    changed: Vec<usize>,
     /// Whether nodes, edges and uris are those of the graph it began with.
     same_shape: bool,
 }
@@ -30,8 +32,8 @@ pub struct Draft {
 pub struct Drafted {
     /// The graph.
     pub graph: Graph,
-    /// Whether it has the nodes, edges and uris of the graph it began with.
-    pub same_shape: bool,
+    /// Which nodes may be others, if nodes, edges and uris are those of the graph it began with.
+    pub changed: Option<Vec<usize>>,
 }
 
 impl Draft {
@@ -43,6 +45,7 @@ impl Draft {
             removed: HashSet::new(),
             index: Arc::clone(graph.index()),
             needed_by: None,
+            changed: Vec::new(),
             same_shape: true,
         }
     }
@@ -142,12 +145,12 @@ impl Draft {
 
     /// The graph as it is now.
     pub fn finish(self) -> Drafted {
-        let Self { head, nodes, removed, index, .. } = self;
+        let Self { head, nodes, removed, index, changed, same_shape, .. } = self;
         let graph = match removed.is_empty() {
             true => Graph::indexed(head, nodes, index),
             false => Graph::new(head, left(&nodes, &removed).map(|(_, node)| Arc::clone(node)).collect()),
         };
-        Drafted { graph, same_shape: self.same_shape }
+        Drafted { graph, changed: Some(changed).filter(|_| same_shape) }
     }
 
     fn position(&self, id: &str) -> Result<usize, VineError> {
@@ -160,6 +163,7 @@ impl Draft {
 
     fn node_mut(&mut self, id: &str) -> Result<&mut Node, VineError> {
         let at = self.position(id)?;
+        self.changed.push(at);
         self.nodes.get_mut(at).map(Arc::make_mut).ok_or_else(|| VineError::NoTask(id.to_owned()))
     }
 

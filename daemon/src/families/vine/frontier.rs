@@ -16,6 +16,8 @@ pub struct Frontier {
     pub needs_expansion: Vec<u32>,
     /// How far the plan is.
     pub progress: Progress,
+    /// Of each node.
+    statuses: Vec<Option<Status>>,
 }
 
 /// How far a plan is.
@@ -49,7 +51,19 @@ fn percentage(complete: usize, total: usize) -> u64 {
 
 /// Walks the nodes in order.
 pub fn frontier(graph: &Graph, edges: &Edges) -> Frontier {
-    let statuses: Vec<Option<Status>> = graph.nodes().iter().map(|node| node.status()).collect();
+    of_statuses(graph.nodes().iter().map(|node| node.status()).collect(), edges)
+}
+
+/// The same, where only these nodes may have other statuses than before.
+pub fn frontier_after(before: &Frontier, graph: &Graph, edges: &Edges, changed: &[usize]) -> Frontier {
+    let mut statuses = before.statuses.clone();
+    for at in changed {
+        statuses[*at] = graph.nodes()[*at].status();
+    }
+    of_statuses(statuses, edges)
+}
+
+fn of_statuses(statuses: Vec<Option<Status>>, edges: &Edges) -> Frontier {
     let satisfied = |node: usize| statuses[node].is_some_and(Status::satisfies);
     let in_use = |node: usize| {
         statuses[node].is_some_and(|status| matches!(status, Status::Started | Status::Reviewing | Status::Complete))
@@ -72,7 +86,7 @@ pub fn frontier(graph: &Graph, edges: &Edges) -> Frontier {
     if statuses.first() == Some(&Some(Status::Reviewing)) && (1..statuses.len()).all(satisfied) {
         frontier.ready_to_complete.push(0);
     }
-    frontier
+    Frontier { statuses, ..frontier }
 }
 
 fn progress(statuses: &[Option<Status>]) -> Progress {

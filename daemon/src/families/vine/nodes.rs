@@ -60,6 +60,23 @@ impl Nodes {
         self.blocks.iter().flat_map(|block| block.iter())
     }
 
+    /// How many nodes from a place on are the very ones that stand from another place on there.
+    pub fn common(&self, from: usize, there: &Self, at: usize) -> usize {
+        let mut count = 0;
+        while let (Some(here), Some(other)) = (self.rest_of_block(from + count), there.rest_of_block(at + count)) {
+            let same = here.iter().zip(other).take_while(|(here, other)| Arc::ptr_eq(here, other)).count();
+            count += same;
+            if same < here.len().min(other.len()) {
+                break;
+            }
+        }
+        count
+    }
+
+    fn rest_of_block(&self, at: usize) -> Option<&[Arc<Node>]> {
+        self.blocks.get(at / BLOCK)?.get(at % BLOCK..).filter(|rest| !rest.is_empty())
+    }
+
     /// From this place on.
     pub fn from(&self, at: usize) -> impl Iterator<Item = &Arc<Node>> {
         let (first, rest) = self.blocks.get(at / BLOCK..).and_then(<[_]>::split_first).unzip();
@@ -115,6 +132,20 @@ mod tests {
             assert_eq!(nodes.get(count), None);
             assert!((0..count).all(|at| *nodes[at].id == at.to_string()));
         }
+    }
+
+    #[test]
+    fn what_two_have_in_common_is_counted_from_any_place() {
+        let old: Nodes = (0..3 * BLOCK).map(node).collect();
+        let shifted: Nodes = std::iter::once(node(0)).chain(old.iter().cloned()).collect();
+        for start in [0, 1, BLOCK - 1, BLOCK, 3 * BLOCK - 1, 3 * BLOCK] {
+            assert_eq!(old.common(start, &old.clone(), start), 3 * BLOCK - start);
+            assert_eq!(shifted.common(start + 1, &old, start), 3 * BLOCK - start);
+            assert_eq!(shifted.common(start, &old, start), 0);
+        }
+        let mut new = old.clone();
+        *new.get_mut(BLOCK + 5).expect("a node") = node(7);
+        assert_eq!((new.common(0, &old, 0), new.common(BLOCK + 6, &old, BLOCK + 6)), (BLOCK + 5, 2 * BLOCK - 6));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use super::arguments::{Action, ExpandArgs, ReadArgs, WriteArgs};
 use super::edges::Edges;
 use super::error::VineError;
 use super::expand::{Expanded, expand as expanded};
-use super::frontier::frontier;
+use super::frontier::{Frontier, frontier, frontier_after};
 use super::model::{Graph, Status, VERSION};
 use super::operations::Operation;
 use super::paths::{Ground, Sought, is_vine, new_file};
@@ -207,19 +207,22 @@ pub fn write(
     }
     rest.into_iter().try_for_each(|operation| draft.apply(operation))?;
     let drafted = draft.finish();
-    let edges = match drafted.same_shape {
-        true => Arc::clone(opened.plan().sound()?.1),
-        false => Arc::new(validate(&drafted.graph)?),
+    let sound = match &drafted.changed {
+        Some(changed) => {
+            let edges = opened.plan().sound()?.1;
+            let frontier = frontier_after(opened.plan().frontier()?.1, &drafted.graph, edges, changed);
+            (Arc::clone(edges), Arc::new(frontier))
+        }
+        None => sound(&drafted.graph)?,
     };
     let claimed = match child {
         Some(_) => None,
         None => claimed(&drafted.graph, &args.operations),
     };
-    let (plan, answer) = finished(&drafted.graph, edges, Some(opened.plan()), &args.operations, claimed)?;
+    let (plan, answer) = finished(&drafted.graph, sound, Some(opened.plan()), &args.operations, claimed)?;
     let mut edit = Edit::nothing();
     if let Some((graph, (place, path))) = child {
-        let edges = Arc::new(validate(&graph)?);
-        let (child, _) = finished(&graph, edges, None, &[], None)?;
+        let (child, _) = finished(&graph, self::sound(&graph)?, None, &[], None)?;
         let child = Arc::new(child);
         edit = edit.create(place, path, Links::Never, text_of(&child)).with_model(child);
     }
@@ -252,8 +255,7 @@ fn created(args: &WriteArgs) -> Result<(Plan, Answer), VineError> {
     let (mut draft, mut rest) = Draft::created(version.as_deref().unwrap_or(VERSION), rest)?;
     rest.try_for_each(|operation| draft.apply(operation))?;
     let graph = draft.finish().graph;
-    let edges = Arc::new(validate(&graph)?);
-    finished(&graph, edges, None, &args.operations, None)
+    finished(&graph, sound(&graph)?, None, &args.operations, None)
 }
 
 /// A batch that leads nowhere cannot be: every one has a file to change or to make.
@@ -261,15 +263,23 @@ fn no_file() -> VineError {
     VineError::Argument { field: "file", wanted: "a path" }
 }
 
+/// What follows from a graph, if it is sound.
+type Sound = (Arc<Edges>, Arc<Frontier>);
+
+fn sound(graph: &Graph) -> Result<Sound, VineError> {
+    let edges = validate(graph)?;
+    let frontier = frontier(graph, &edges);
+    Ok((Arc::new(edges), Arc::new(frontier)))
+}
+
 /// The text of a sound graph, and what to say about it. The answer shows lists as they were given.
 fn finished(
     graph: &Graph,
-    edges: Arc<Edges>,
+    (edges, frontier): Sound,
     before: Option<&Plan>,
     operations: &[Operation],
     claimed: Option<Vec<WithDependencies<'_>>>,
 ) -> Result<(Plan, Answer), VineError> {
-    let frontier = Arc::new(frontier(graph, &edges));
     let (written, read_back) = render(graph, before.and_then(Plan::before))?;
     let phrases: Vec<String> = operations.iter().map(Operation::phrase).collect();
     let summary = format!("{} operation(s) applied: {}.", operations.len(), phrases.join("; "));

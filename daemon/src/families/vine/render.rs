@@ -25,7 +25,8 @@ pub struct Written {
 /// A node's block in a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Span {
-    bytes: Range<usize>,
+    start: u32,
+    end: u32,
     /// Whether the node that it reads back as is written just so: blanks around a name, say, are not.
     is_settled: bool,
 }
@@ -68,20 +69,20 @@ pub fn render(graph: &Graph, before: Option<Before<'_>>) -> Result<(Written, Gra
             // Nodes that stand together as they did: one copy for all of them.
             Some((before, same)) => {
                 let old = &before.written.blocks[same.clone()];
-                let from = old.first().map_or(0, |span| span.bytes.start);
-                let to = old.last().map_or(0, |span| span.bytes.end);
-                text.push_str(&before.written.text[from..to]);
-                blocks.extend(old.iter().map(|Span { bytes, is_settled }| Span {
-                    bytes: bytes.start - from + start..bytes.end - from + start,
-                    is_settled: *is_settled,
-                }));
+                let from = old.first().map_or(0, |span| span.start);
+                let to = old.last().map_or(0, |span| span.end);
+                text.push_str(&before.written.text[from as usize..to as usize]);
+                let moved = |place: u32| place - from + start as u32;
+                let span = |old: &Span| Span { start: moved(old.start), end: moved(old.end), ..*old };
+                blocks.extend(old.iter().map(span));
             }
             None => {
                 write_block(node, &mut text);
                 let read = block_read_back(&text[start..], node, &graph.head.delimiter)?;
                 let mut again = String::new();
                 write_block(&read, &mut again);
-                blocks.push(Span { bytes: start..text.len(), is_settled: again == text[start..] });
+                let is_settled = again == text[start..];
+                blocks.push(Span { start: start as u32, end: text.len() as u32, is_settled });
                 if let Some(place) = nodes.get_mut(at) {
                     *place = Arc::new(read);
                 }
@@ -95,9 +96,8 @@ pub fn render(graph: &Graph, before: Option<Before<'_>>) -> Result<(Written, Gra
 /// How many of the nodes from a place on stand as they are in what was written before, and where.
 fn run(nodes: &Nodes, from: usize, before: Before<'_>) -> Option<Range<usize>> {
     let at = before.graph.position(&nodes.get(from)?.id)?;
-    let old = before.graph.nodes().from(at).zip(&before.written.blocks[at..]);
-    let same = |(new, (old, span)): &(&Arc<Node>, (&Arc<Node>, &Span))| Arc::ptr_eq(new, old) && span.is_settled;
-    let count = nodes.from(from).zip(old).take_while(same).count();
+    let same = nodes.common(from, before.graph.nodes(), at);
+    let count = before.written.blocks[at..at + same].iter().take_while(|span| span.is_settled).count();
     (count > 0).then_some(at..at + count)
 }
 

@@ -8,17 +8,12 @@ use trellis_protocol::{Failure, Kind};
 use super::rendered::Rendered;
 use super::{error_body, error_object, sentence};
 use crate::families::Envelope;
-use crate::text::json::Json;
 use crate::tools::{Answer, Body};
 
 /// A tool's answer: its result, with blanks, and what belongs into them.
 pub fn answered(answer: Answer) -> (CallToolResult, Rendered) {
     let is_object = matches!(answer.body, Body::Object(_));
-    let rendered = match answer.body {
-        Body::Object(json) => Rendered { text: None, structured: Some(json) },
-        Body::Text(text) => Rendered { text: Some(text), structured: None },
-        Body::Pretty(json) => Rendered { text: Some(json.indented()), structured: Some(json).filter(Json::is_object) },
-    };
+    let rendered = Rendered(answer.body);
     let mut result = rendered.blank().with_meta(meta(answer.meta));
     if !is_object {
         // Text that a contract fixes comes without a word on whether it is an error.

@@ -7,6 +7,7 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::Value;
 
 use crate::text::json::{Json, quote};
+use crate::tools::Body;
 
 /// How the blanks of a result look once it is written. In a JSON text neither can stand inside of a string, where
 /// quotes are escaped.
@@ -15,25 +16,34 @@ const STRUCTURED: &[u8] = br#""structuredContent":null"#;
 
 /// What belongs into the blanks of a result.
 #[derive(Debug)]
-pub struct Rendered {
-    /// For people and older hosts; none if it is what programs get, as it stands.
-    pub text: Option<String>,
-    /// For programs.
-    pub structured: Option<Json>,
-}
+pub struct Rendered(pub Body);
 
 impl Rendered {
+    /// For programs.
+    fn structured(&self) -> Option<&Json> {
+        match &self.0 {
+            Body::Object(json) => Some(json),
+            Body::Pretty(json) => Some(json).filter(|json| json.is_object()),
+            Body::Text(_) => None,
+        }
+    }
+
     /// A result with blanks for this.
     pub fn blank(&self) -> CallToolResult {
         let mut result = CallToolResult::success(vec![ContentBlock::text(String::new())]);
-        result.structured_content = self.structured.as_ref().map(|_| Value::Null);
+        result.structured_content = self.structured().map(|_| Value::Null);
         result
     }
 
     /// The result with its blanks filled, for a transport that is not ours.
     pub fn fill(self, mut result: CallToolResult) -> CallToolResult {
-        result.content = vec![ContentBlock::text(self.text())];
-        result.structured_content = self.structured.map(|json| json.value());
+        result.structured_content = self.structured().map(Json::value);
+        let text = match self.0 {
+            Body::Object(json) => json.text().to_owned(),
+            Body::Text(text) => text,
+            Body::Pretty(json) => json.indented(),
+        };
+        result.content = vec![ContentBlock::text(text)];
         result
     }
 
@@ -43,10 +53,14 @@ impl Rendered {
         let mut rest = message;
         if let Some(at) = place_of(TEXT, rest) {
             whole.extend_from_slice(&rest[..at + TEXT.len() - 2]);
-            quote(self.text(), &mut whole);
+            match &self.0 {
+                Body::Object(json) => quote(json.text(), &mut whole),
+                Body::Text(text) => quote(text, &mut whole),
+                Body::Pretty(json) => json.quote_indented(&mut whole),
+            }
             rest = &rest[at + TEXT.len()..];
         }
-        if let Some((json, at)) = self.structured.as_ref().and_then(|json| Some((json, place_of(STRUCTURED, rest)?))) {
+        if let Some((json, at)) = self.structured().and_then(|json| Some((json, place_of(STRUCTURED, rest)?))) {
             whole.extend_from_slice(&rest[..at + STRUCTURED.len() - "null".len()]);
             whole.extend_from_slice(json.text().as_bytes());
             rest = &rest[at + STRUCTURED.len()..];
@@ -55,14 +69,14 @@ impl Rendered {
         whole
     }
 
-    fn text(&self) -> &str {
-        let structured = || self.structured.as_ref().map(Json::text).unwrap_or_default();
-        self.text.as_deref().unwrap_or_else(structured)
-    }
-
     /// About how many bytes it adds to a message.
     pub fn weight(&self) -> usize {
-        self.text().len() * 9 / 8 + self.structured.as_ref().map_or(0, |json| json.text().len())
+        let text = match &self.0 {
+            Body::Object(json) => json.text().len() * 9 / 8,
+            Body::Text(text) => text.len() * 9 / 8,
+            Body::Pretty(json) => json.text().len() * 2,
+        };
+        text + self.structured().map_or(0, |json| json.text().len())
     }
 }
 
@@ -76,10 +90,8 @@ mod tests {
 
     use super::*;
 
-    fn check(text: &str, structured: Option<Value>, around: &Value) {
-        let structured = structured.as_ref().map(Json::of);
-        let is_same = structured.as_ref().is_some_and(|json| json.text() == text);
-        let rendered = Rendered { text: (!is_same).then(|| text.to_owned()), structured };
+    fn check(body: Body, text: &str, around: &Value) {
+        let rendered = Rendered(body);
         let mut message = around.clone();
         message["result"] = serde_json::to_value(rendered.blank()).expect("a value");
         let spliced = rendered.put_into(message.to_string().as_bytes());
@@ -97,13 +109,14 @@ mod tests {
     #[test]
     fn both_ways_say_the_same() {
         let around = json!({ "jsonrpc": "2.0", "id": "\"text\":\"\" \"structuredContent\":null", "result": null });
-        check("x\n\"quoted\" \\ 検索", None, &around);
-        check(
-            r#"{"text":"","structuredContent":null}"#,
-            Some(json!({ "text": "", "structuredContent": null })),
-            &around,
-        );
-        check("", Some(json!({ "b": [1, "}"], "a": {} })), &around);
-        check(r#"{"b":"\n\""}"#, Some(json!({ "b": "\n\"" })), &around);
+        let odd = json!({ "text": "", "structuredContent": null, "b": [1, "}\n\"検索"], "a": {} });
+        check(Body::Text("x\n\"quoted\" \\ 検索".to_owned()), "x\n\"quoted\" \\ 検索", &around);
+        check(Body::Text(odd.to_string()), &odd.to_string(), &around);
+        for value in [odd, json!({}), json!([1, { "b": "\n\"" }])] {
+            check(Body::Pretty(Json::of(&value)), &format!("{value:#}"), &around);
+            if value.is_object() {
+                check(Body::Object(Json::of(&value)), &value.to_string(), &around);
+            }
+        }
     }
 }

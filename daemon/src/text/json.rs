@@ -32,8 +32,20 @@ impl Json {
 
     /// For people: a line for each element and key, two blanks for each level.
     pub fn indented(&self) -> String {
+        let mut indented = String::with_capacity(self.text().len() * 3 / 2);
+        self.indent(&mut indented);
+        indented
+    }
+
+    /// The same as a JSON string.
+    pub fn quote_indented(&self, into: &mut Vec<u8>) {
+        into.push(b'"');
+        self.indent(&mut Quoted(into));
+        into.push(b'"');
+    }
+
+    fn indent(&self, into: &mut impl Lines) {
         let text = self.text();
-        let mut indented = String::with_capacity(text.len() * 3 / 2);
         let mut level = 0;
         // Everything up to here has been copied.
         let mut copied = 0;
@@ -44,36 +56,72 @@ impl Json {
                 b'"' => at += string_length(&bytes[at..]) - 1,
                 b'{' | b'[' if matches!(bytes.get(at + 1), Some(b'}' | b']')) => at += 1,
                 b'{' | b'[' | b',' => {
-                    indented.push_str(&text[copied..=at]);
+                    into.copy(&text[copied..=at]);
                     copied = at + 1;
                     level += usize::from(*byte != b',');
-                    begin_line(&mut indented, level);
+                    into.begin_line(level);
                 }
                 b'}' | b']' => {
-                    indented.push_str(&text[copied..at]);
+                    into.copy(&text[copied..at]);
                     copied = at;
                     level -= 1;
-                    begin_line(&mut indented, level);
+                    into.begin_line(level);
                 }
                 b':' => {
-                    indented.push_str(&text[copied..=at]);
+                    into.copy(&text[copied..=at]);
                     copied = at + 1;
-                    indented.push(' ');
+                    into.copy(" ");
                 }
                 _ => {}
             }
             at += 1;
         }
-        indented.push_str(&text[copied..]);
-        indented
+        into.copy(&text[copied..]);
     }
 }
 
-/// Writes a text as a JSON string. Most of a text needs no escape, and is copied in pieces.
+/// Where a text goes that has lines.
+trait Lines {
+    fn copy(&mut self, piece: &str);
+    fn begin_line(&mut self, level: usize);
+}
+
+impl Lines for String {
+    fn copy(&mut self, piece: &str) {
+        self.push_str(piece);
+    }
+
+    fn begin_line(&mut self, level: usize) {
+        self.push('\n');
+        (0..level).for_each(|_| self.push_str("  "));
+    }
+}
+
+/// Inside of a JSON string.
+struct Quoted<'a>(&'a mut Vec<u8>);
+
+impl Lines for Quoted<'_> {
+    fn copy(&mut self, piece: &str) {
+        escape(piece, self.0);
+    }
+
+    fn begin_line(&mut self, level: usize) {
+        self.0.extend_from_slice(b"\\n");
+        (0..level).for_each(|_| self.0.extend_from_slice(b"  "));
+    }
+}
+
+/// Writes a text as a JSON string.
 pub fn quote(text: &str, into: &mut Vec<u8>) {
+    into.push(b'"');
+    escape(text, into);
+    into.push(b'"');
+}
+
+/// Most of a text needs no escape, and is copied in pieces.
+fn escape(text: &str, into: &mut Vec<u8>) {
     const PIECE: usize = 16;
     let is_special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
-    into.push(b'"');
     for piece in text.as_bytes().chunks(PIECE) {
         // Without a branch for each byte, so that they are looked at together.
         if !piece.iter().fold(false, |found, byte| found | is_special(*byte)) {
@@ -93,12 +141,6 @@ pub fn quote(text: &str, into: &mut Vec<u8>) {
             }
         }
     }
-    into.push(b'"');
-}
-
-fn begin_line(text: &mut String, level: usize) {
-    text.push('\n');
-    (0..level).for_each(|_| text.push_str("  "));
 }
 
 /// How long the string is with which a text begins, quotes included.
@@ -150,7 +192,11 @@ mod tests {
         fn text_says_what_the_value_said(value in values()) {
             let json = Json::of(&value);
             prop_assert_eq!(json.text(), serde_json::to_string(&value).expect("JSON"));
-            prop_assert_eq!(json.indented(), serde_json::to_string_pretty(&value).expect("JSON"));
+            let pretty = serde_json::to_string_pretty(&value).expect("JSON");
+            prop_assert_eq!(&json.indented(), &pretty);
+            let mut quoted = Vec::new();
+            json.quote_indented(&mut quoted);
+            prop_assert_eq!(String::from_utf8(quoted).expect("a text"), serde_json::to_string(&pretty).expect("JSON"));
             prop_assert_eq!(json.value(), value);
         }
     }

@@ -245,13 +245,22 @@ fn having(terms: &[SegmentPostings]) -> u32 {
 
 /// Keeps of the first what is also in the second; both are in order.
 pub fn intersect(kept: &mut Vec<u32>, other: &[u32]) {
-    let mut at = 0;
-    kept.retain(|value| {
-        while other.get(at).is_some_and(|there| there < value) {
+    let (mut at, mut count) = (0, 0);
+    for place in 0..kept.len() {
+        let value = kept[place];
+        while other.get(at).is_some_and(|there| *there < value) {
             at += 1;
         }
-        other.get(at) == Some(value)
-    });
+        match other.get(at) {
+            Some(there) if *there == value => {
+                kept[count] = value;
+                count += 1;
+            }
+            Some(_) => {}
+            None => break,
+        }
+    }
+    kept.truncate(count);
 }
 
 fn often_in(postings: &mut SegmentPostings, doc: u32) -> u32 {

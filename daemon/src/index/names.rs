@@ -44,6 +44,12 @@ impl Names {
         self.0.read().words.get(name as usize).cloned()
     }
 
+    /// The words of several numbers at one moment.
+    pub fn words<const N: usize>(&self, names: [Option<Name>; N]) -> [Option<Arc<str>>; N] {
+        let inner = self.0.read();
+        names.map(|name| inner.words.get(name? as usize).cloned())
+    }
+
     /// All words from a number on, in order.
     pub fn from(&self, first: usize) -> Vec<Arc<str>> {
         self.0.read().words.get(first..).unwrap_or_default().to_vec()

@@ -137,7 +137,8 @@ impl Keeper {
         for Match { score, at } in best {
             let (entry, chunk) = resolve(snapshot, *at)?;
             let section = entry.sections.get(chunk as usize)?;
-            let heading = section.heading.and_then(|name| self.names.word(name));
+            let names = [section.heading, Some(entry.project), Some(entry.folder), entry.kind, entry.status];
+            let [heading, project, folder, kind, status] = self.names.words(names);
             let snippet = match at {
                 At::Fresh(number, _) => {
                     let content = snapshot.fresh[*number as usize].document.content(section);
@@ -163,16 +164,15 @@ impl Keeper {
                     }
                 }
             };
-            let word = |name| self.names.word(name);
             hits.push(Hit {
                 path: RelativePath::of_names(&entry.path)?,
-                project: word(entry.project).unwrap_or_default(),
-                folder: word(entry.folder).unwrap_or_default(),
+                project: project.unwrap_or_default(),
+                folder: folder.unwrap_or_default(),
                 heading,
                 snippet,
                 score: f64::from(*score),
-                kind: entry.kind.and_then(word),
-                status: entry.status.and_then(word),
+                kind,
+                status,
                 updated: date_of(entry.day),
             });
         }

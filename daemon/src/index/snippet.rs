@@ -252,10 +252,10 @@ impl Iterator for Stretches<'_> {
                 _ => {}
             }
             *at = end;
-            // Most of a text is words of plain letters.
+            // Most of a text is words of plain letters and signs.
             if let Some(start) = start {
                 let rest = bytes.get(end..bytes.len().min(start + LONGEST_ATOM)).unwrap_or_default();
-                *at += rest.iter().take_while(|byte| byte.is_ascii_alphanumeric()).count();
+                *at += rest.iter().take_while(|byte| matches!(byte, b'!'..=b'~')).count();
             }
         }
         start.map(|start| (start..*at, WORD))

@@ -122,24 +122,27 @@ pub fn quote(text: &str, into: &mut Vec<u8>) {
 fn escape(text: &str, into: &mut Vec<u8>) {
     const PIECE: usize = 16;
     let is_special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
-    for piece in text.as_bytes().chunks(PIECE) {
+    let (pieces, rest) = text.as_bytes().as_chunks::<PIECE>();
+    for piece in pieces {
         // Without a branch for each byte, so that they are looked at together.
-        if !piece.iter().fold(false, |found, byte| found | is_special(*byte)) {
-            into.extend_from_slice(piece);
-            continue;
+        match piece.iter().fold(false, |found, byte| found | is_special(*byte)) {
+            true => piece.iter().for_each(|byte| escape_byte(*byte, into)),
+            false => into.extend_from_slice(piece),
         }
-        for byte in piece {
-            match byte {
-                b'"' | b'\\' => into.extend_from_slice(&[b'\\', *byte]),
-                b'\n' => into.extend_from_slice(b"\\n"),
-                b'\t' => into.extend_from_slice(b"\\t"),
-                b'\r' => into.extend_from_slice(b"\\r"),
-                0x08 => into.extend_from_slice(b"\\b"),
-                0x0c => into.extend_from_slice(b"\\f"),
-                0..0x20 => into.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
-                _ => into.push(*byte),
-            }
-        }
+    }
+    rest.iter().for_each(|byte| escape_byte(*byte, into));
+}
+
+fn escape_byte(byte: u8, into: &mut Vec<u8>) {
+    match byte {
+        b'"' | b'\\' => into.extend_from_slice(&[b'\\', byte]),
+        b'\n' => into.extend_from_slice(b"\\n"),
+        b'\t' => into.extend_from_slice(b"\\t"),
+        b'\r' => into.extend_from_slice(b"\\r"),
+        0x08 => into.extend_from_slice(b"\\b"),
+        0x0c => into.extend_from_slice(b"\\f"),
+        0..0x20 => into.extend_from_slice(format!("\\u{byte:04x}").as_bytes()),
+        _ => into.push(byte),
     }
 }
 

@@ -212,6 +212,21 @@ fn cut(text: &str, matches: &[Match], before: bool, after: bool) -> String {
 
 /// Where the first stretch of a text begins and the last one ends, if none of them must be left out.
 fn all_of(text: &str) -> Option<Range<usize>> {
+    all_of_plain(text).or_else(|| all_of_any(text))
+}
+
+/// The same for a plain text with few blanks, which tell how many words there are at most.
+fn all_of_plain(text: &str) -> Option<Range<usize>> {
+    let blanks = text.bytes().filter(|byte| *byte <= b' ').count();
+    if blanks + 1 + text.len() / LONGEST_ATOM > MOST_WORDS || !text.is_ascii() {
+        return None;
+    }
+    let is_blank = |sign: char| sign.is_ascii_whitespace() || sign == '\u{b}';
+    let end = text.trim_end_matches(is_blank).len();
+    Some(end - text[..end].trim_start_matches(is_blank).len()..end)
+}
+
+fn all_of_any(text: &str) -> Option<Range<usize>> {
     let mut whole: Option<Range<usize>> = None;
     let mut all = 0;
     for (span, cost) in Stretches(text, 0) {
@@ -443,6 +458,13 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_plain_text_fits_if_any_text_would(text in "([!-~]{0,70}[ \t\n\u{b}\u{1}]{0,3}){0,40}") {
+            if let Some(span) = all_of_plain(&text) {
+                prop_assert_eq!(Some(span), all_of_any(&text));
+            }
+        }
+
         #[test]
         fn nothing_is_missed_in_any_text(
             text in "[aAbBeEéÉrRtTyYsßñ12 ._'、検索文がｶﾞ\u{301}\u{3099}ﬁ\n-]{0,40}",

@@ -171,7 +171,7 @@ impl Scribe {
         let (remembered, (digests, flushed)): (_, (Vec<Digest>, _)) =
             beside(size, remembered, || beside(size, digests, flushed));
         flushed?;
-        all.0.iter_mut().zip(digests).for_each(|(prepared, digest)| prepared.holds(digest));
+        all.0.iter_mut().zip(digests).for_each(|(prepared, digest)| prepared.note_digest(digest));
         let room = remembered.as_ref().map(|remembered| self.journal.make_room(&entry(files, &all.0, remembered)));
         let room = room.transpose()?;
         let is_remembered = room.is_some();

@@ -164,7 +164,7 @@ impl Prepared {
     }
 
     /// Takes note of that digest.
-    pub fn holds(&mut self, digest: Digest) {
+    pub fn note_digest(&mut self, digest: Digest) {
         self.new = digest;
     }
 
@@ -259,25 +259,26 @@ impl Prepared {
 
     /// The file takes the place of the temp file, and is looked at there.
     fn vanish(&mut self) -> Result<(), Unwritten> {
-        match self.calls.rename(self.way.parent.as_fd(), &self.name, self.temp.as_os_str()) {
-            Ok(()) => {
-                self.stage = Stage::Applied;
-                Ok(())
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Unwritten::Moved),
-            Err(error) => Err(error.into()),
-        }
+        let renamed = self.calls.rename(self.way.parent.as_fd(), &self.name, self.temp.as_os_str());
+        self.applied(renamed)
     }
 
     /// The two names change places.
     fn exchange(&mut self, expected: Digest) -> Result<(), Unwritten> {
         match self.calls.exchange(self.way.parent.as_fd(), self.temp.as_os_str(), &self.name) {
+            Err(error) if is_unsupported(&error) => self.replace(expected),
+            exchanged => self.applied(exchanged),
+        }
+    }
+
+    /// What a rename in the place of a file that was there came to.
+    fn applied(&mut self, renamed: io::Result<()>) -> Result<(), Unwritten> {
+        match renamed {
             Ok(()) => {
                 self.stage = Stage::Applied;
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(Unwritten::Moved),
-            Err(error) if is_unsupported(&error) => self.replace(expected),
             Err(error) => Err(error.into()),
         }
     }

@@ -56,7 +56,14 @@ impl Engine {
             return answer;
         }
         let eyes = self.eyes(session, reporter);
+        let done = |answer: Answer| {
+            self.answers.lock().remember(&names, &answers::record(&answer));
+            Ok(answer)
+        };
         let computed = self.compute(writing, &eyes, true)?;
+        if computed.edit.is_empty() {
+            return done(computed.answer);
+        }
         let mut locked = computed.files.clone();
         let first = computed.edit.files.first().map(|file| file.path.clone());
         // What was computed before the locks holds if nobody had to be waited for: the scribe looks at its files
@@ -77,8 +84,7 @@ impl Engine {
                 None => self.compute(writing, &eyes, !has_moved)?,
             };
             if edit.is_empty() {
-                self.answers.lock().remember(&names, &answers::record(&answer));
-                return Ok(answer);
+                return done(answer);
             }
             if !held.covers(&files) {
                 locked = files;

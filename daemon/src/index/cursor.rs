@@ -13,9 +13,7 @@ use super::shelf::Segment;
 
 /// One leaf in one segment.
 pub struct Cursor<'a> {
-    leaf: &'a Leaf,
-    segment: &'a Segment,
-    statistics: &'a Statistics,
+    worth: Worth<'a>,
     postings: Kind,
 }
 
@@ -91,7 +89,7 @@ impl<'a> Cursor<'a> {
                 Kind::Phrase(Phrase { parts, found: Vec::new(), other: Vec::new() })
             }
         };
-        Ok(Some(Self { leaf, segment, statistics, postings }))
+        Ok(Some(Self { worth: Worth { leaf, segment, statistics }, postings }))
     }
 
     /// How many chunks there may be at most.
@@ -104,11 +102,11 @@ impl<'a> Cursor<'a> {
     }
 
     /// Every chunk that has it, in order, and what it is worth. What takes long is asked only of those that may be seen.
-    pub fn all(mut self, may: &impl Fn(u32) -> bool, found: &mut Vec<Found>) {
-        let worth = Worth { leaf: self.leaf, segment: self.segment, statistics: self.statistics };
-        match &mut self.postings {
+    pub fn all(self, may: &impl Fn(u32) -> bool, found: &mut Vec<Found>) {
+        let Self { worth, postings } = self;
+        match postings {
             Kind::Term(term) => {
-                let Term { block, shade, .. } = &mut **term;
+                let Term { mut block, mut shade, .. } = *term;
                 while !block.docs().is_empty() {
                     for (doc, often) in block.docs().iter().zip(block.freqs()) {
                         let shaded = shade.as_mut().map_or(0, |shade| often_in(shade, *doc));
@@ -119,7 +117,7 @@ impl<'a> Cursor<'a> {
                 }
             }
             Kind::Any(all, _) => found.extend(all.iter().map(|(doc, often)| (*doc, worth.of(*doc, *often), 1))),
-            Kind::Phrase(phrase) => {
+            Kind::Phrase(mut phrase) => {
                 while let Some(doc) = phrase.next() {
                     let often = if may(doc) { phrase.often(doc) } else { 0 };
                     if often > 0 {
@@ -144,7 +142,7 @@ impl<'a> Cursor<'a> {
                 }
                 let often = block.freq(*at);
                 let shaded = shade.as_mut().map_or(0, |shade| often_in(shade, doc));
-                (often, shade_factor(&self.leaf.what, often, shaded))
+                (often, shade_factor(&self.worth.leaf.what, often, shaded))
             }
             Kind::Any(all, at) => {
                 *at += all[*at..].partition_point(|(other, _)| *other < doc);
@@ -158,7 +156,7 @@ impl<'a> Cursor<'a> {
         if often == 0 {
             return 0.0;
         }
-        Worth { leaf: self.leaf, segment: self.segment, statistics: self.statistics }.of(doc, often) * factor
+        self.worth.of(doc, often) * factor
     }
 }
 
@@ -182,7 +180,7 @@ impl Worth<'_> {
 
 impl std::fmt::Debug for Cursor<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Cursor").field("leaf", &self.leaf).finish_non_exhaustive()
+        formatter.debug_struct("Cursor").field("leaf", &self.worth.leaf).finish_non_exhaustive()
     }
 }
 

@@ -79,9 +79,8 @@ impl Nodes {
 
     /// From this place on.
     pub fn from(&self, at: usize) -> impl Iterator<Item = &Arc<Node>> {
-        let (first, rest) = self.blocks.get(at / BLOCK..).and_then(<[_]>::split_first).unzip();
-        let first = first.and_then(|block: &Arc<Vec<_>>| block.get(at % BLOCK..));
-        first.unwrap_or_default().iter().chain(rest.unwrap_or_default().iter().flat_map(|block| block.iter()))
+        let blocks = self.blocks.get(at / BLOCK..).unwrap_or_default();
+        blocks.iter().flat_map(|block| block.iter()).skip(at % BLOCK)
     }
 }
 

@@ -174,13 +174,41 @@ fn ping_and_log_levels_belong_to_the_handshake() {
 }
 
 #[test]
-fn before_any_opening_only_a_ping_is_answered() {
-    let home = Home::new();
-    let mut client = home.connect(&[]);
-    assert_eq!(client.request("ping", json!({})), json!({}));
-    assert_eq!(client.ask("tools/list", json!({}))["error"]["code"], -32602);
-    client.initialize("2025-11-25");
+fn a_client_that_knows_of_no_opening_is_served_as_if_it_had_said_one() {
+    let home = Home::rehearsing();
+    let reference = json!({ "type": "ref/prompt", "name": "audition" });
+    for (method, params) in [
+        ("ping", json!({})),
+        ("tools/list", json!({})),
+        ("tools/call", json!({ "name": "recite", "arguments": { "play": "hamlet" } })),
+        ("resources/list", json!({})),
+        ("resources/templates/list", json!({})),
+        ("resources/read", json!({ "uri": "rehearsal://programme" })),
+        ("resources/subscribe", json!({ "uri": "rehearsal://programme" })),
+        ("prompts/list", json!({})),
+        ("prompts/get", json!({ "name": "audition", "arguments": { "play": "hamlet" } })),
+        ("completion/complete", json!({ "ref": reference, "argument": { "name": "play", "value": "" } })),
+        ("logging/setLevel", json!({ "level": "warning" })),
+        ("server/discover", json!({})),
+    ] {
+        let mut client = home.connect(&["--only", "rehearsal"]);
+        client.request(method, params);
+        assert_eq!(client.call_ok("recite", json!({ "play": "hamlet" }))["text"], "Who's there?", "{method}");
+    }
+    let mut client = home.connect(&["--only", "rehearsal"]);
+    client.send_line(r#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#);
+    assert!(client.answer(1)["result"]["tools"].is_array(), "no parameters at all");
+    assert_eq!(client.initialize("2025-06-18")["protocolVersion"], "2025-06-18");
     assert!(!client.tool_names().is_empty());
+}
+
+#[test]
+fn a_client_without_an_opening_goes_on_after_the_daemon_was_killed() {
+    let home = Home::rehearsing();
+    let mut client = home.connect(&["--only", "rehearsal"]);
+    client.call_ok("recite", json!({ "play": "hamlet" }));
+    home.kill(home.daemon_pid().expect("a daemon"));
+    assert_eq!(client.call_ok("recite", json!({ "play": "hamlet" }))["text"], "Who's there?");
 }
 
 #[test]

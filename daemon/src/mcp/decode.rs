@@ -7,7 +7,11 @@ use rmcp::model::{
     CallToolRequest, ClientJsonRpcMessage, ClientNotification, ClientRequest, GetMeta, JsonRpcMessage, JsonRpcRequest,
     RequestId,
 };
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Deserializer};
 use trellis_protocol::message::{self, Fault, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Peek};
+
+use super::era::Meta;
 
 /// Every request of every revision that we serve.
 const METHODS: [&str; 15] = [
@@ -57,6 +61,28 @@ pub enum Decoded {
 
 /// What to answer instead of serving; `None` if nobody waits for an answer.
 pub type Instead = Option<Vec<u8>>;
+
+/// What a request, as it came, says about itself in its `_meta`.
+pub fn meta(bytes: &[u8], declares_version: bool) -> Meta {
+    #[derive(Deserialize)]
+    struct Request {
+        params: Option<Params>,
+    }
+    #[derive(Deserialize)]
+    struct Params {
+        #[serde(default, rename = "_meta", deserialize_with = "is_there")]
+        has_meta: bool,
+    }
+    // Null is something, too.
+    fn is_there<'a, D: Deserializer<'a>>(value: D) -> Result<bool, D::Error> {
+        IgnoredAny::deserialize(value).map(|_| true)
+    }
+    if declares_version {
+        return Meta::WithVersion;
+    }
+    let params = serde_json::from_slice::<Request>(bytes).ok().and_then(|request| request.params);
+    if params.is_some_and(|params| params.has_meta) { Meta::WithoutVersion } else { Meta::Absent }
+}
 
 /// Reads a message.
 pub fn decode(bytes: &[u8]) -> Result<Decoded, Instead> {
@@ -200,6 +226,22 @@ mod tests {
         }
         check(&request("no/such", "{}"), -32601);
         check(&request("tasks/get", "{}"), -32601);
+    }
+
+    #[test]
+    fn a_request_without_meta_is_told_apart() {
+        let check = |params: &str, expected| {
+            assert_eq!(meta(request("tools/call", params).as_bytes(), false), expected, "{params}");
+        };
+        check(r#"{"name":"x","arguments":{"text":"\"_meta\":{}"}}"#, Meta::Absent);
+        check(r#"{"name":"x","arguments":{"_meta":{}}}"#, Meta::Absent);
+        check("null", Meta::Absent);
+        for meta in ["{}", "null", "7"] {
+            check(&format!(r#"{{"name":"x","_meta":{meta}}}"#), Meta::WithoutVersion);
+        }
+        check(r#"{"name":"x","_meta":{"progressToken":1}}"#, Meta::WithoutVersion);
+        assert_eq!(meta(br#"{"jsonrpc":"2.0","id":1,"method":"tools/list"}"#, false), Meta::Absent);
+        assert_eq!(meta(b"{}", true), Meta::WithVersion);
     }
 
     #[test]

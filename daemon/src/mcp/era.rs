@@ -1,7 +1,8 @@
 //! Which era a request belongs to: with a handshake, or with the version in each request.
 //!
 //! Decided per request and in the order of arrival. After `initialize` both eras may follow; a
-//! session whose first request was modern stays modern until it says `initialize`.
+//! session whose first request was modern stays modern until it says `initialize`. A session whose first
+//! request has no `_meta` at all is served as if it had shaken hands: simple clients never do.
 
 /// What the session has shown so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -11,20 +12,33 @@ pub enum Era {
     Fresh,
     /// The first request carried its version.
     Modern,
-    /// There was a handshake.
+    /// There was a handshake, or a client that knows of none.
     Both,
 }
 
+/// What a request says about itself in its `_meta`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Meta {
+    Absent,
+    WithoutVersion,
+    WithVersion,
+}
+
 impl Era {
-    /// Whether a request may pass. `declares`: it carries a protocol version in its `_meta`.
-    pub fn admits(&mut self, method: &str, declares: bool) -> bool {
-        match (method, declares, *self) {
-            ("initialize", _, _) => *self = Self::Both,
+    /// Whether a request may pass. `meta` is asked for only where it decides.
+    pub fn admits(&mut self, method: &str, meta: impl FnOnce() -> Meta) -> bool {
+        if method == "initialize" {
+            *self = Self::Both;
+        }
+        if *self == Self::Both {
+            return true;
+        }
+        match (method, meta(), *self) {
             // A probe decides nothing: a host may still choose the handshake.
-            ("server/discover", true, _) | ("ping", false, _) | (_, _, Self::Both) => {}
-            (_, true, Self::Fresh) => *self = Self::Modern,
-            (_, true, Self::Modern) => {}
-            (_, false, Self::Fresh | Self::Modern) => return false,
+            ("server/discover", Meta::WithVersion, _) | ("ping", Meta::Absent | Meta::WithoutVersion, _) => {}
+            (_, Meta::WithVersion, _) => *self = Self::Modern,
+            (_, Meta::Absent, Self::Fresh) => *self = Self::Both,
+            (_, Meta::Absent | Meta::WithoutVersion, _) => return false,
         }
         true
     }
@@ -34,27 +48,41 @@ impl Era {
 mod tests {
     use super::*;
 
-    fn check(requests: &[(&str, bool, bool)]) {
+    fn check(requests: &[(&str, Meta, bool)]) {
         let mut era = Era::default();
-        for (method, declares, passes) in requests {
-            assert_eq!(era.admits(method, *declares), *passes, "{method} {declares} in {requests:?}");
+        for (method, meta, passes) in requests {
+            assert_eq!(era.admits(method, || *meta), *passes, "{method} {meta:?} in {requests:?}");
+        }
+    }
+
+    use Meta::{Absent, WithVersion, WithoutVersion};
+
+    #[test]
+    fn after_a_handshake_both_eras_may_follow() {
+        for meta in [Absent, WithVersion, WithoutVersion] {
+            check(&[("initialize", Absent, true), ("tools/list", meta, true)]);
         }
     }
 
     #[test]
-    fn after_a_handshake_both_eras_may_follow() {
-        check(&[("initialize", false, true), ("tools/list", false, true), ("tools/list", true, true)]);
+    fn a_modern_session_stays_modern() {
+        for meta in [Absent, WithoutVersion] {
+            check(&[("tools/list", WithVersion, true), ("tools/list", meta, false), ("tools/list", WithVersion, true)]);
+        }
+        check(&[("tools/list", WithVersion, true), ("initialize", Absent, true), ("tools/list", Absent, true)]);
     }
 
     #[test]
-    fn a_modern_session_stays_modern() {
-        check(&[("tools/list", true, true), ("tools/list", false, false), ("tools/list", true, true)]);
-        check(&[("tools/list", true, true), ("initialize", false, true), ("tools/list", false, true)]);
+    fn a_client_that_knows_of_no_handshake_is_served() {
+        check(&[("tools/call", Absent, true), ("tools/call", Absent, true), ("initialize", Absent, true)]);
+        check(&[("server/discover", Absent, true), ("tools/list", WithVersion, true)]);
+        check(&[("tools/call", WithoutVersion, false), ("tools/call", Absent, true)]);
     }
 
     #[test]
     fn probes_decide_nothing() {
-        check(&[("server/discover", true, true), ("tools/list", false, false), ("initialize", false, true)]);
-        check(&[("server/discover", false, false), ("ping", false, true), ("tools/list", true, true)]);
+        check(&[("server/discover", WithVersion, true), ("tools/list", WithoutVersion, false)]);
+        check(&[("server/discover", WithVersion, true), ("tools/list", Absent, true)]);
+        check(&[("server/discover", WithoutVersion, false), ("ping", Absent, true), ("tools/list", WithVersion, true)]);
     }
 }

@@ -9,7 +9,7 @@ use rmcp::model::{ClientJsonRpcMessage, GetExtensions as _, JsonRpcMessage, Requ
 use serde_json::json;
 use trellis_protocol::message::{self, INVALID_PARAMS, INVALID_REQUEST, SERVER_ERROR};
 
-use super::decode::{Decoded, decode};
+use super::decode::{Decoded, decode, meta};
 use super::era::Era;
 use super::handler::Slip;
 
@@ -84,7 +84,7 @@ impl Ledger {
     pub fn admit(&mut self, sequence: u64, bytes: &[u8]) -> Admission {
         match decode(bytes) {
             Ok(Decoded::Request { id, method, declares_version, message }) => {
-                if !self.era.admits(&method, declares_version) {
+                if !self.era.admits(&method, || meta(bytes, declares_version)) {
                     return Admission::Answer(undeclared(&id));
                 }
                 if self.flying.contains_key(&id) || self.waiting.iter().any(|waiting| waiting.id == id) {

@@ -4,18 +4,22 @@
 //! credential gets the same answer.
 
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use axum::http::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use axum::http::request::Parts;
 
 use super::keys::{Keyring, PREFIX};
 use super::settings::{HttpSettings, Secret};
-use super::token;
+use super::token::{self, TokenError};
 use crate::clock;
 use crate::present::http::Fault;
 
 /// Where a key travels.
 pub const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
+
+/// At most one refused token in this time is written to the log.
+const LOG_INTERVAL_MS: i64 = 1000;
 
 /// The rules of one gateway.
 #[derive(Debug)]
@@ -25,6 +29,8 @@ pub struct Guard {
     keyring: Keyring,
     secret: Option<Secret>,
     open: bool,
+    /// When a refused token was last written to the log, in milliseconds of the epoch.
+    refusal_logged: AtomicI64,
 }
 
 /// The names under which we may be called.
@@ -46,6 +52,7 @@ impl Guard {
             keyring,
             secret: settings.jwt_secret.value.clone(),
             open: settings.allow_unauthenticated.value && loopback,
+            refusal_logged: AtomicI64::default(),
         }
     }
 
@@ -107,8 +114,27 @@ impl Guard {
         if token.starts_with(PREFIX) {
             return self.keyring.has_made(token);
         }
-        let now = clock::milliseconds() as f64 / 1000.0;
-        self.secret.as_ref().is_some_and(|secret| token::is_good(token, secret.reveal().as_bytes(), now))
+        let Some(secret) = &self.secret else { return false };
+        let now = clock::milliseconds();
+        match token::check(token, secret.reveal().as_bytes(), now as f64 / 1000.0) {
+            Ok(()) => true,
+            Err(why) => {
+                self.log_refusal(why, now);
+                false
+            }
+        }
+    }
+}
+
+impl Guard {
+    /// The person who runs the daemon reads why; whoever sends many wrong tokens does not fill the log.
+    fn log_refusal(&self, why: TokenError, now: i64) {
+        let last = self.refusal_logged.swap(now, Ordering::Relaxed);
+        if now.saturating_sub(last) >= LOG_INTERVAL_MS {
+            tracing::warn!(%why, "a bearer token was refused");
+        } else {
+            self.refusal_logged.store(last, Ordering::Relaxed);
+        }
     }
 }
 

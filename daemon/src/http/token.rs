@@ -1,4 +1,4 @@
-//! Whether a JSON Web Token is good: bytes, secret and time in, yes or no out.
+//! Whether a JSON Web Token is good: bytes, secret and time in, yes or what is wrong with it out.
 //!
 //! The algorithm is ours, never the token's choice; headers that ask for more than a signature are
 //! refused before any claim is read, and only the one canonical spelling of each part is taken.
@@ -13,45 +13,65 @@ const LEEWAY_SECONDS: f64 = 30.0;
 /// Header fields that name keys or change what a signature means.
 const REFUSED_FIELDS: [&str; 6] = ["crit", "jku", "x5u", "jwk", "x5c", "b64"];
 
-/// Whether the token was signed with this secret and holds at this time, in seconds of the epoch.
-pub fn is_good(token: &str, secret: &[u8], now: f64) -> bool {
-    checked(token, secret, now).is_some()
+/// Why a token is not taken. For the log of the person who runs the daemon; a caller hears the same for all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum TokenError {
+    #[error("it is longer than 8 KiB")]
+    TooLong,
+    #[error("it is not three parts of base64url with JSON objects in the first two")]
+    Malformed,
+    #[error("its header names another algorithm than HS256")]
+    Algorithm,
+    #[error("its header has a field that changes what a signature means")]
+    HeaderField,
+    #[error("it was not signed with JWT_SECRET")]
+    Signature,
+    #[error("it has no `exp`, and a token that never ends is not taken")]
+    NoExpiry,
+    #[error("its `exp` is past or no number")]
+    Expired,
+    #[error("its `nbf` or `iat` lies ahead or is no number")]
+    NotYet,
 }
 
-fn checked(token: &str, secret: &[u8], now: f64) -> Option<()> {
+/// Whether the token was signed with this secret and holds at this time, in seconds of the epoch.
+pub fn check(token: &str, secret: &[u8], now: f64) -> Result<(), TokenError> {
     if token.len() > TOKEN_LIMIT {
-        return None;
+        return Err(TokenError::TooLong);
     }
-    let (message, signature) = token.rsplit_once('.')?;
-    let (header, payload) = message.split_once('.')?;
+    let (message, signature) = token.rsplit_once('.').ok_or(TokenError::Malformed)?;
+    let (header, payload) = message.split_once('.').ok_or(TokenError::Malformed)?;
     let header = object(header)?;
-    let plain = !REFUSED_FIELDS.iter().any(|field| header.contains_key(*field));
-    if header.get("alg").and_then(Value::as_str) != Some("HS256") || !plain {
-        return None;
+    if header.get("alg").and_then(Value::as_str) != Some("HS256") {
+        return Err(TokenError::Algorithm);
     }
-    decode(signature)?;
+    if REFUSED_FIELDS.iter().any(|field| header.contains_key(*field)) {
+        return Err(TokenError::HeaderField);
+    }
+    decode(signature).ok_or(TokenError::Malformed)?;
     let key = DecodingKey::from_secret(secret);
     let signed = jsonwebtoken::crypto::verify(signature, message.as_bytes(), &key, Algorithm::HS256);
     if !signed.unwrap_or(false) {
-        return None;
+        return Err(TokenError::Signature);
     }
-    holds(&object(payload)?, now).then_some(())
+    check_times(&object(payload)?, now)
 }
 
 /// `exp` must be there and lie ahead; `nbf` and `iat` must not.
-fn holds(claims: &Map<String, Value>, now: f64) -> bool {
-    let ahead = |name: &str, allowed: fn(f64, f64) -> bool| match claims.get(name) {
-        None => true,
-        Some(value) => value.as_f64().is_some_and(|at| allowed(at, now)),
-    };
-    claims.contains_key("exp")
-        && ahead("exp", |at, now| at > now - LEEWAY_SECONDS)
-        && ahead("nbf", |at, now| at <= now + LEEWAY_SECONDS)
-        && ahead("iat", |at, now| at <= now + LEEWAY_SECONDS)
+fn check_times(claims: &Map<String, Value>, now: f64) -> Result<(), TokenError> {
+    let time = |name: &str| claims.get(name).map(Value::as_f64);
+    match time("exp") {
+        None => return Err(TokenError::NoExpiry),
+        Some(Some(at)) if at > now - LEEWAY_SECONDS => {}
+        Some(_) => return Err(TokenError::Expired),
+    }
+    let has_begun = |at: Option<f64>| at.is_some_and(|at| at <= now + LEEWAY_SECONDS);
+    let begun = ["nbf", "iat"].into_iter().filter_map(time).all(has_begun);
+    if begun { Ok(()) } else { Err(TokenError::NotYet) }
 }
 
-fn object(part: &str) -> Option<Map<String, Value>> {
-    serde_json::from_slice(&decode(part)?).ok()
+fn object(part: &str) -> Result<Map<String, Value>, TokenError> {
+    decode(part).and_then(|bytes| serde_json::from_slice(&bytes).ok()).ok_or(TokenError::Malformed)
 }
 
 /// Base64url without padding, in its only spelling: no stray bits at the end, nothing else in between.
@@ -118,6 +138,10 @@ mod tests {
         json!({ "alg": "HS256", "typ": "JWT" })
     }
 
+    fn is_good(token: &str, secret: &[u8], now: f64) -> bool {
+        super::check(token, secret, now).is_ok()
+    }
+
     #[track_caller]
     fn check(header: Value, claims: Value, good: bool) {
         assert_eq!(is_good(&token(&header, &claims), SECRET, NOW), good, "{header} {claims}");
@@ -136,6 +160,17 @@ mod tests {
         check(plain(), json!({ "exp": NOW + 60.0, "iat": NOW + 31.0 }), false);
         check(plain(), json!({ "exp": NOW + 60.0, "iat": "now" }), false);
         check(plain(), json!([NOW + 60.0]), false);
+    }
+
+    #[test]
+    fn the_log_can_say_what_is_wrong() {
+        let why = |claims: Value| super::check(&token(&plain(), &claims), SECRET, NOW).err();
+        assert_eq!(why(json!({})), Some(TokenError::NoExpiry));
+        assert_eq!(why(json!({ "exp": NOW - 60.0 })), Some(TokenError::Expired));
+        assert_eq!(why(json!({ "exp": NOW + 60.0, "nbf": NOW + 60.0 })), Some(TokenError::NotYet));
+        let good = token(&plain(), &json!({ "exp": NOW + 60.0 }));
+        assert_eq!(super::check(&good, b"another secret", NOW), Err(TokenError::Signature));
+        assert_eq!(super::check("a.b", SECRET, NOW), Err(TokenError::Malformed));
     }
 
     #[test]

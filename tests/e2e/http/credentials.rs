@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use jsonwebtoken::{Algorithm, EncodingKey};
 use serde_json::{Value, json};
 use trellis_tests::harness::http::KEY;
-use trellis_tests::harness::{Home, Web};
+use trellis_tests::harness::{Home, Web, until};
 
 const SECRET: &str = "a secret of the tests, longer than 32 bytes";
 
@@ -154,6 +154,15 @@ fn bad_tokens_all_hear_the_same() {
     let twice = web.with("Authorization", &format!("Bearer {good}")).with("Authorization", &format!("Bearer {good}"));
     check(&twice, "a token twice", 401);
     check(&twice.with("X-API-Key", KEY), "a token twice beside a key", 401);
+}
+
+#[test]
+fn the_log_says_why_a_token_was_refused_without_showing_it() {
+    let (home, web) = locked();
+    let endless = token(json!({ "alg": "HS256", "typ": "JWT" }), json!({ "sub": "ada" }));
+    check(&web.with("Authorization", &format!("Bearer {endless}")), "a token without `exp`", 401);
+    until("the log says why", || home.log().contains("it has no `exp`").then_some(()));
+    assert!(!home.log().contains(&endless[..20]), "{}", home.log());
 }
 
 #[test]

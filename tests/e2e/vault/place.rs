@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use trellis_tests::harness::{Client, Home, until};
+use trellis_tests::harness::{Client, Home};
 
 /// Everything that can be read of a vault is its own name.
 fn put_vaults(home: &Home, places: &[&str]) {
@@ -91,11 +91,19 @@ fn a_workspace_root_holds_the_vault() {
 }
 
 #[test]
-fn a_workspace_without_a_vault_leaves_the_project_s() {
+fn a_workspace_without_a_vault_gets_one_with_the_first_file() {
     let home = Home::new();
     put_vaults(&home, &["project/vault"]);
-    let nowhere = home.path().join("nowhere");
-    check(&home.with("WORKSPACE_ROOT", nowhere), "project", Ok("project/vault"));
+    let space = home.path().join("space");
+    fs::create_dir(&space).expect("a directory");
+    let home = home.with("WORKSPACE_ROOT", &space);
+    check(&home, "project", Err("not_found"));
+    let mut client = home.host(&["--only", "vault"]);
+    client.call_ok("vault_create", json!({ "path": "name.md", "content": "space/vault" }));
+    assert_eq!(fs::read_to_string(space.join("vault/name.md")).expect("the file"), "space/vault");
+    let before = fs::read_dir(home.project().join("vault")).expect("a listing").count();
+    assert_eq!(before, 1, "another project's vault is left alone");
+    check(&home, "project", Ok("space/vault"));
 }
 
 #[test]
@@ -167,20 +175,15 @@ fn a_home_is_no_project() {
 }
 
 #[test]
-fn an_argument_names_another_project_that_is_known() {
+fn an_argument_names_another_project() {
     let home = Home::new();
-    put_vaults(&home, &["project/vault", "project/sub/vault", "other/vault", "other/sub/vault", "stranger/vault"]);
-    let _other = home.host(&["--cwd", home.path().join("other").to_str().expect("text")]);
+    put_vaults(&home, &["project/vault", "project/sub/vault", "other/vault", "other/sub/vault"]);
+    fs::create_dir(home.path().join("stranger")).expect("a directory");
     let mut client = home.host(&["--only", "vault"]);
     let at = |path: &str| json!(home.path().join(path));
     check_read(&mut client, &json!(null), Ok("project/vault"));
     check_read(&mut client, &at("project"), Ok("project/vault"));
     check_read(&mut client, &at("project/sub"), Ok("project/sub/vault"));
-    // The other session's project becomes known in the background.
-    until("the other project is known", || {
-        let arguments = json!({ "path": "name.md", "full": true, "project_root": at("other") });
-        (client.call("vault_read", arguments)["isError"] != true).then_some(())
-    });
     check_read(&mut client, &at("other"), Ok("other/vault"));
     check_read(&mut client, &at("other/sub"), Ok("other/sub/vault"));
     for foreign in [at("stranger"), at("project-and-more"), at("nowhere"), json!("/"), json!(home.path())] {

@@ -40,7 +40,8 @@ impl Limits {
     }
 }
 
-/// Where the session's vault is. One that is set to an absolute path is the same for all projects.
+/// Where the session's vault is. One that is set to an absolute path is the same for all projects; one below
+/// `WORKSPACE_ROOT` is there whether or not it exists yet, so that the first file makes it in the right place.
 pub fn place(session: &Session, project_root: Option<&Path>) -> Place {
     let below = match session.path("VAULT_ROOT") {
         Some(path) if path.is_absolute() => return Place::Fixed(path.to_owned()),
@@ -49,19 +50,21 @@ pub fn place(session: &Session, project_root: Option<&Path>) -> Place {
     };
     match project_root {
         Some(path) => Place::InProject { unless: None, project: WhichProject::Named(path.to_owned()), below },
-        None => {
-            let unless = workspace(session).map(|workspace| workspace.join(&below));
-            Place::InProject { unless, project: WhichProject::Session, below }
-        }
+        None => match workspace(session) {
+            Some(workspace) => Place::Fixed(workspace.join(below)),
+            None => {
+                let unless = session.directory.as_ref().map(|directory| directory.join(&below));
+                Place::InProject { unless, project: WhichProject::Session, below }
+            }
+        },
     }
 }
 
 fn workspace(session: &Session) -> Option<PathBuf> {
-    match (session.path("WORKSPACE_ROOT"), &session.directory) {
-        (Some(path), _) if path.is_absolute() => Some(path.to_owned()),
-        (Some(path), Some(directory)) => Some(directory.join(path)),
-        (None, Some(directory)) => Some(directory.clone()),
-        (_, None) => None,
+    let path = session.path("WORKSPACE_ROOT")?;
+    match &session.directory {
+        Some(directory) => Some(directory.join(path)),
+        None => path.is_absolute().then(|| path.to_owned()),
     }
 }
 
@@ -93,8 +96,9 @@ mod tests {
         check(&[("VAULT_ROOT", "/notes")], None, Place::Fixed("/notes".into()));
         check(&[("VAULT_ROOT", "/notes")], Some("/p"), Place::Fixed("/notes".into()));
         check(&[("VAULT_ROOT", "docs/v")], None, in_project(Some("/srv/docs/v"), None, "docs/v"));
-        check(&[("WORKSPACE_ROOT", "/space")], None, in_project(Some("/space/vault"), None, "vault"));
-        check(&[("WORKSPACE_ROOT", "sub")], None, in_project(Some("/srv/sub/vault"), None, "vault"));
+        check(&[("WORKSPACE_ROOT", "/space")], None, Place::Fixed("/space/vault".into()));
+        check(&[("WORKSPACE_ROOT", "sub")], None, Place::Fixed("/srv/sub/vault".into()));
+        check(&[("WORKSPACE_ROOT", "/space"), ("VAULT_ROOT", "v")], None, Place::Fixed("/space/v".into()));
         check(&[("WORKSPACE_ROOT", "/space")], Some("/p"), in_project(None, Some("/p"), "vault"));
         assert_eq!(place(&session(None, &[]), None), in_project(None, None, "vault"));
         assert_eq!(place(&session(None, &[("WORKSPACE_ROOT", "sub")]), None), in_project(None, None, "vault"));

@@ -68,6 +68,8 @@ pub struct Settings {
     pub log_level: Setting<String>,
     /// `roots`: projects that are known without any session in them.
     pub roots: Setting<Vec<PathBuf>>,
+    /// `adopt_projects`: a directory that is seen to be a project can be named although nobody worked in it yet.
+    pub adopt_projects: Setting<bool>,
     /// `[http]`: the gateway.
     pub http: HttpSettings,
 }
@@ -79,6 +81,7 @@ impl Default for Settings {
             grace_seconds: Setting::default(10 * 60),
             log_level: Setting::default("info".to_owned()),
             roots: Setting::default(Vec::new()),
+            adopt_projects: Setting::default(true),
             http: HttpSettings::default(),
         }
     }
@@ -114,6 +117,7 @@ impl Settings {
                     value.as_str().and_then(log_level).map(|level| self.log_level.set(level, Source::ConfigFile))
                 }
                 "http" => value.as_table().map(|table| self.http.take_table(table, warnings)),
+                "adopt_projects" => value.as_bool().map(|adopts| self.adopt_projects.set(adopts, Source::ConfigFile)),
                 "roots" => paths(value).map(|roots| self.roots.set(roots, Source::ConfigFile)),
                 _ => {
                     warnings.push(format!("config.toml: there is no setting `{name}`"));
@@ -157,6 +161,7 @@ impl Settings {
             row("grace_seconds", self.grace_seconds.value.to_string(), self.grace_seconds.source),
             row("log_level", self.log_level.value.clone(), self.log_level.source),
             row("roots", roots.join(", "), self.roots.source),
+            row("adopt_projects", self.adopt_projects.value.to_string(), self.adopt_projects.source),
         ];
         rows.extend(self.http.report());
         rows
@@ -189,10 +194,11 @@ mod tests {
 
     #[test]
     fn the_later_source_wins_and_is_remembered() {
-        let file = "idle_seconds = 60\nroots = [\"/srv/a\"]\n";
+        let file = "idle_seconds = 60\nroots = [\"/srv/a\"]\nadopt_projects = false\n";
         let (settings, warnings) = Settings::read(Some(file), &variables(&[("TRELLIS_IDLE_SECONDS", "5")]));
         assert_eq!(settings.idle_seconds, Setting { value: 5, source: Source::Environment });
         assert_eq!(settings.roots, Setting { value: vec!["/srv/a".into()], source: Source::ConfigFile });
+        assert_eq!(settings.adopt_projects, Setting { value: false, source: Source::ConfigFile });
         assert_eq!(settings.log_level.source, Source::Default);
         assert!(warnings.is_empty());
     }

@@ -19,6 +19,7 @@ use trellis_protocol::endpoint::{Places, Surroundings};
 use crate::connect;
 use crate::process;
 use crate::refuse::Why;
+use crate::surroundings::STARTED_IN;
 
 /// The program to start.
 const DAEMON: &str = "trellisd";
@@ -35,6 +36,7 @@ const LONGEST: Duration = Duration::from_millis(250);
 /// Starts daemons and remembers them, so that none of them stays behind as a zombie.
 #[derive(Debug, Default)]
 pub struct Launcher {
+    directory: Option<PathBuf>,
     children: Vec<Child>,
 }
 
@@ -50,6 +52,11 @@ enum Word {
 }
 
 impl Launcher {
+    /// Starts daemons on behalf of somebody who works in this directory.
+    pub fn for_work_in(directory: Option<PathBuf>) -> Self {
+        Self { directory, children: Vec::new() }
+    }
+
     /// A connection to a daemon: somebody's, or one started here.
     pub fn start(&mut self, places: &Places, around: &Surroundings, until: Instant) -> Result<Stream, Why> {
         let program = find(around)?;
@@ -96,7 +103,7 @@ impl Launcher {
         let until = Instant::now() + READY;
         let mut pause = LONG;
         loop {
-            let mut child = begin(program, places)?;
+            let mut child = begin(program, places, self.directory.as_deref())?;
             let word = child.stdout.take().map_or(Word::Nothing, |stdout| first_word(stdout, until));
             let found = match word {
                 Word::Ready(path) => {
@@ -123,9 +130,10 @@ impl Launcher {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place where a proxy starts a program")]
-fn begin(program: &Path, places: &Places) -> Result<Child, Why> {
+fn begin(program: &Path, places: &Places, directory: Option<&Path>) -> Result<Child, Why> {
     let spawned = Command::new(program)
         .args(["run", "--on-demand"])
+        .env(STARTED_IN, directory.unwrap_or(Path::new("/")))
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())

@@ -1,7 +1,9 @@
 //! Keeps a daemon at the other end, for as long as the host lives: finds or starts one, greets it with what the
 //! session had before, and does so again when it goes. The whole life of the second thread.
 
+use std::ffi::OsString;
 use std::io::{self, BufReader, Write};
+use std::os::unix::ffi::OsStringExt as _;
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -67,7 +69,8 @@ pub(crate) struct Keeper {
 impl Keeper {
     pub(crate) fn new(session: Arc<Session>, around: Surroundings, hello: Hello) -> Self {
         let number = version::CURRENT;
-        Self { session, around, hello, launcher: Launcher::default(), number, asked_to_leave: false, notice: None }
+        let launcher = Launcher::for_work_in(Some(OsString::from_vec(hello.directory.clone()).into()));
+        Self { session, around, hello, launcher, number, asked_to_leave: false, notice: None }
     }
 
     /// Greets a daemon that is there, without waiting for its reply.

@@ -15,6 +15,10 @@ const PATHS: [&str; 6] =
 /// Settings of the gateway: they travel only when it is asked for, so that the daemon can say what became of them.
 const GATEWAY: [&str; 4] = ["ENABLE_HTTP", "PORT", "HTTP_PORT", "HOST"];
 
+/// Tells a daemon that is started on demand in which directory it was needed. It runs in `/` itself, so that it keeps
+/// no disk from being taken away.
+pub(crate) const STARTED_IN: &str = "TRELLIS_STARTED_IN";
+
 /// Asks the system about the account this program runs for.
 pub fn gather() -> Surroundings {
     let uid = rustix::process::geteuid().as_raw();
@@ -39,6 +43,11 @@ pub(crate) fn directory(around: &Surroundings, asked: Option<PathBuf>) -> Result
     let Some(asked) = asked else { return Ok(current) };
     let directory = resolved(&asked, &around.home(), &current);
     if directory.is_dir() { Ok(directory) } else { Err(format!("--cwd `{}` is not a directory", asked.display())) }
+}
+
+/// Where this program was started: as whoever started it on demand says, else the current directory.
+pub fn started_in(around: &Surroundings) -> Option<PathBuf> {
+    around.variable(STARTED_IN).map(PathBuf::from).or_else(|| std::env::current_dir().ok())
 }
 
 /// The session's own settings, paths absolute. Keys and secrets stay here.

@@ -4,6 +4,9 @@
 /// From nothing to a connected host, and back.
 mod first_day;
 
+/// A host that starts us at home or in `/`, with no settings.
+mod newcomer;
+
 /// The gateway.
 mod http;
 

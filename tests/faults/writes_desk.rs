@@ -72,7 +72,8 @@ impl Ground {
             socket: at("socket"),
         };
         let (socket, gateway) = (String::new(), Standing::Off);
-        let life = Life { since: Instant::now(), socket, places, started_by: StartedBy::Hand, gateway };
+        let life =
+            Life { since: Instant::now(), socket, places, started_by: StartedBy::Hand, started_in: None, gateway };
         let mut families = families::all();
         families.push(Registered::of::<Rehearsal>());
         let registry = Registry::new(families);

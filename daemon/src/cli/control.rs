@@ -138,7 +138,8 @@ fn reach(places: &Places, around: &Surroundings) -> Result<Stream, Failure> {
 fn start(places: &Places, around: &Surroundings) -> Result<Stream, Failure> {
     let spinner = ProgressBar::new_spinner().with_message("starting trellisd");
     spinner.enable_steady_tick(Duration::from_millis(100));
-    let started = launch::Launcher::default().start(places, around, Instant::now() + PATIENCE);
+    let started =
+        launch::Launcher::for_work_in(std::env::current_dir().ok()).start(places, around, Instant::now() + PATIENCE);
     spinner.finish_and_clear();
     started.map_err(|why| Failure::new("unavailable", Kind::Unavailable, why.message).with_hint(why.hint))
 }

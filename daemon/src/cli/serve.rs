@@ -91,7 +91,14 @@ fn live(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
         let listener = socket::Listener::open(&places, lock, inherited)?;
         let socket = listener.path.display().to_string();
         let (gateway, web) = open_gateway(&settings, &places);
-        let life = Life { since: Instant::now(), socket: socket.clone(), places: places.clone(), started_by, gateway };
+        let life = Life {
+            since: Instant::now(),
+            socket: socket.clone(),
+            places: places.clone(),
+            started_by,
+            started_in: surroundings::started_in(&around),
+            gateway,
+        };
         let conflicts = Arc::new(OnceLock::new());
         let (scribe, answers) = take_up_the_pen(&places, &conflicts)?;
         let engine = Engine::start(Registry::new(families), settings, life, scribe, answers, warnings);

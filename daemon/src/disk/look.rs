@@ -208,6 +208,7 @@ mod tests {
     use crate::disk::project::Known;
     use crate::disk::{Glance, Models, RelativePath, Reporter, Roots};
     use crate::families::need::{Then, WhichProject};
+    use crate::families::project::{Door, NotAProject, ProjectError};
     use crate::tools::Session;
 
     fn home() -> TempDir {
@@ -372,7 +373,7 @@ mod tests {
             assert_eq!(seen(&home, IsLink(below)), Ok(expected), "{name}");
         }
         let foreign = Place::InProject { unless: None, project: WhichProject::Named("/".into()), below: "x".into() };
-        assert_eq!(seen(&home, IsLink(foreign)), Err(Unseen::ForeignProject("/".into())));
+        assert!(matches!(seen(&home, IsLink(foreign)), Err(Unseen::NoProject(_))));
     }
 
     #[test]
@@ -410,6 +411,7 @@ mod tests {
         check(|home| in_project(Some(home.join("none"))), "project/bare", Ok("project"));
         check(|_| in_project(None), "near", Ok("near"));
         check(|_| in_project(None), "bare", Err(Unseen::NoTree));
-        check(|_| in_project(None), "gone", Err(Unseen::NoProject));
+        let nowhere = ProjectError { door: Door::Stdio, named: None, why: NotAProject::NotThere };
+        check(|_| in_project(None), "gone", Err(Unseen::NoProject(Box::new(nowhere))));
     }
 }

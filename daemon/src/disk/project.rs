@@ -1,11 +1,11 @@
 //! Which project a call is about.
 //!
 //! An argument, the session's directory or its roots come in, the canonical directory of a project
-//! goes out. Only projects that a session or the configuration made known can be named; the daemon's
-//! own directory never counts.
+//! goes out. A project can be named if a session or the configuration made it known, or if it is seen to be one.
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
@@ -13,7 +13,9 @@ use parking_lot::RwLock;
 
 use super::Eyes;
 use super::known::Memory;
+use crate::clock::Now;
 use crate::families::need::{Unseen, WhichProject};
+use crate::families::project::{NotAProject, ProjectError};
 use crate::tools::Session;
 
 /// What a project has, once something was kept in it.
@@ -22,6 +24,9 @@ const MARK: &str = ".todo";
 /// What the root of a checkout has. In a worktree or submodule of git it is a file.
 const CHECKOUTS: [&str; 5] = [".git", ".hg", ".jj", ".svn", ".bzr"];
 
+/// So many names of a directory are gone through for one that makes it a project.
+const MAX_NAMES_SEARCHED: usize = 10_000;
+
 /// The known projects, as canonical paths. Never `/` or a home.
 #[derive(Debug)]
 pub struct Known {
@@ -29,12 +34,24 @@ pub struct Known {
     home: Option<PathBuf>,
     /// Outlives us.
     memory: Option<Memory>,
+    /// Names that make a directory a project, besides version control.
+    marks: Vec<&'static str>,
+    /// Whether a project that nobody worked in yet becomes known when it is named.
+    adopts: bool,
 }
 
 impl Known {
     /// None yet. The home says nothing about what a session works on, whatever it holds.
     pub fn outside(home: Option<PathBuf>) -> Self {
-        Self { projects: RwLock::default(), home: home.and_then(|home| canonical(&home)), memory: None }
+        let home = home.and_then(|home| canonical(&home));
+        Self { projects: RwLock::default(), home, memory: None, marks: Vec::new(), adopts: false }
+    }
+
+    /// A directory with version control or one of these names below it is a project. Whether such a one can be named
+    /// although nobody worked in it yet is a setting.
+    #[must_use]
+    pub fn recognising(self, marks: Vec<&'static str>, adopts: bool) -> Self {
+        Self { marks, adopts, ..self }
     }
 
     /// Those that were known before; what is learnt from now on is remembered as well.
@@ -82,6 +99,52 @@ impl Known {
         told.or_else(started)
     }
 
+    /// The directory, if it is a project or part of one.
+    pub fn in_project(&self, directory: &Path) -> Option<PathBuf> {
+        let directory = canonical(directory)?;
+        self.check_project(&directory).is_ok().then_some(directory)
+    }
+
+    /// Whether a canonical directory can be seen to be a project of this user, or part of one.
+    fn check_project(&self, directory: &Path) -> Result<(), NotAProject> {
+        let project = self.project_of(directory);
+        if self.says_nothing(directory) || self.says_nothing(&project) {
+            return Err(NotAProject::HomeOrRoot);
+        }
+        let owner = fs::metadata(&project).map_err(|_| NotAProject::NotThere)?.uid();
+        if owner != rustix::process::geteuid().as_raw() {
+            return Err(NotAProject::OtherUser);
+        }
+        if is_checkout(&project) || self.marks.iter().any(|mark| has_mark(&project, mark)) {
+            return Ok(());
+        }
+        let marks: Vec<String> = self.marks.iter().map(|mark| format!("`{mark}`")).collect();
+        Err(NotAProject::Unmarked(marks.join(", ")))
+    }
+
+    /// The canonical directory that a session names, if it may. A project that nobody worked in yet becomes known.
+    fn named(&self, path: &Path, eyes: &Eyes<'_>) -> Result<PathBuf, Unseen> {
+        let refused = |why| {
+            let (door, named) = (eyes.session.door, Some(path.to_owned()));
+            Unseen::NoProject(Box::new(ProjectError { door, named, why }))
+        };
+        if !path.is_absolute() {
+            return Err(refused(NotAProject::Relative));
+        }
+        eyes.may_look_in(path)?;
+        let directory = canonical(path).ok_or_else(|| refused(NotAProject::NotThere))?;
+        if self.is_reached(&directory, eyes.session) {
+            return Ok(directory);
+        }
+        if !self.adopts {
+            return Err(refused(NotAProject::Unknown));
+        }
+        eyes.may_wait()?;
+        self.check_project(&directory).map_err(refused)?;
+        self.learn(&directory, Now::read(&eyes.session.zone.0).at);
+        Ok(directory)
+    }
+
     /// Whether the session may name this canonical directory. Whole components are compared.
     fn is_reached(&self, directory: &Path, session: &Session) -> bool {
         let own = self.launched_in(session).map(|start| self.project_of(&start));
@@ -114,16 +177,24 @@ impl WhichProject {
         let directories = told.into_iter().chain(eyes.session.directory.as_deref());
         directories.chain(eyes.session.roots().iter().map(PathBuf::as_path)).try_for_each(|it| eyes.may_look_in(it))?;
         match self {
-            // What is not there gets the same answer as what may not be seen.
-            Self::Named(path) => Some(path)
-                .filter(|path| path.is_absolute() && eyes.may_look_in(path).is_ok())
-                .and_then(|path| canonical(path))
-                .filter(|directory| eyes.projects.is_reached(directory, eyes.session))
-                .ok_or_else(|| Unseen::ForeignProject(path.clone())),
+            Self::Named(path) => eyes.projects.named(path, eyes),
             Self::Session => {
-                eyes.projects.launched_in(eyes.session).or_else(|| among_roots(eyes.session)).ok_or(Unseen::NoProject)
+                let launched = eyes.projects.launched_in(eyes.session).or_else(|| among_roots(eyes.session));
+                launched.ok_or_else(|| {
+                    let (door, why) = (eyes.session.door, started_nowhere(eyes.session));
+                    Unseen::NoProject(Box::new(ProjectError { door, named: None, why }))
+                })
             }
         }
+    }
+}
+
+/// Why the directory in which a session was started says nothing about its project.
+fn started_nowhere(session: &Session) -> NotAProject {
+    match &session.directory {
+        None => NotAProject::NoDirectory,
+        Some(directory) if canonical(directory).is_some() => NotAProject::HomeOrRoot,
+        Some(_) => NotAProject::NotThere,
     }
 }
 
@@ -142,6 +213,13 @@ fn canonical(directory: &Path) -> Option<PathBuf> {
 /// A link counts as well: who keeps his files there has to refuse it, not to overlook it.
 fn is_marked(directory: &Path) -> bool {
     fs::symlink_metadata(directory.join(MARK)).is_ok_and(|mark| !mark.is_file())
+}
+
+/// Whether something below a directory has this name, or one that ends like it.
+fn has_mark(directory: &Path, mark: &str) -> bool {
+    let Some(ending) = mark.strip_prefix('*') else { return fs::symlink_metadata(directory.join(mark)).is_ok() };
+    let names = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    names.take(MAX_NAMES_SEARCHED).any(|name| name.to_string_lossy().ends_with(ending))
 }
 
 fn is_checkout(directory: &Path) -> bool {
@@ -179,9 +257,10 @@ mod tests {
         directory: Option<&'a str>,
         roots: &'a [&'a str],
         learnt: &'a [&'a str],
+        adopts: bool,
     }
 
-    const TREE: [&str; 12] = [
+    const TREE: [&str; 14] = [
         "repo/.git",
         "repo/a/b",
         "repo/marked/.todo",
@@ -194,9 +273,11 @@ mod tests {
         "plain/sub",
         "hg/.hg",
         "hg/sub",
+        "planned",
+        "planned/a.vine!",
     ];
 
-    fn check(said: Said<'_>, expected: Result<&str, Unseen>) {
+    fn check(said: Said<'_>, expected: Result<&str, NotAProject>) {
         let (_directory, home) = home(&TREE);
         let at = |name: &&str| if name.starts_with('/') { PathBuf::from(name) } else { home.join(name) };
         let session = Session {
@@ -209,7 +290,7 @@ mod tests {
             ..Session::default()
         };
         session.set_roots(said.roots.iter().map(at).collect());
-        let projects = Known::outside(None);
+        let projects = Known::outside(None).recognising(vec![".todo", "*.vine"], said.adopts);
         said.learnt.iter().for_each(|name| drop(projects.trust(&at(name))));
         let eyes = Eyes {
             roots: &Roots::default(),
@@ -222,16 +303,18 @@ mod tests {
             trust: None,
         };
         let which = said.named.as_ref().map_or(WhichProject::Session, |name| WhichProject::Named(at(name)));
-        let expected = expected.map(|name| home.join(name)).map_err(|unseen| match unseen {
-            Unseen::ForeignProject(path) => Unseen::ForeignProject(home.join(path)),
-            other => other,
-        });
-        assert_eq!(which.tree(Path::new(""), &eyes), expected, "the tree without a name is the project");
-        assert_eq!(which.project(&eyes), expected);
+        let seen = |project: Result<PathBuf, Unseen>| match project {
+            Ok(project) => Ok(project),
+            Err(Unseen::NoProject(error)) => Err(error.why),
+            Err(other) => panic!("{other:?}"),
+        };
+        let expected = expected.map(|name| home.join(name));
+        assert_eq!(seen(which.tree(Path::new(""), &eyes)), expected, "the tree without a name is the project");
+        assert_eq!(seen(which.project(&eyes)), expected);
     }
 
-    fn foreign(name: &str) -> Result<&'static str, Unseen> {
-        Err(Unseen::ForeignProject(PathBuf::from(name)))
+    fn unmarked() -> NotAProject {
+        NotAProject::Unmarked("`.todo`, `*.vine`".to_owned())
     }
 
     #[test]
@@ -260,24 +343,66 @@ mod tests {
         check(Said { directory: Some("gone"), roots: &["hg/sub"], ..Said::default() }, Ok("hg"));
         check(Said { roots: &["hg", "plain"], ..Said::default() }, Ok("plain"));
         check(Said { roots: &["hg", "repo"], ..Said::default() }, Ok("hg"));
-        check(Said { roots: &["gone"], ..Said::default() }, Err(Unseen::NoProject));
-        check(Said { directory: Some("/"), ..Said::default() }, Err(Unseen::NoProject));
-        check(Said::default(), Err(Unseen::NoProject));
+        check(Said { roots: &["gone"], ..Said::default() }, Err(NotAProject::NoDirectory));
+        check(Said { directory: Some("/"), ..Said::default() }, Err(NotAProject::HomeOrRoot));
+        check(Said { directory: Some("gone"), ..Said::default() }, Err(NotAProject::NotThere));
+        check(Said::default(), Err(NotAProject::NoDirectory));
     }
 
     #[test]
-    fn only_known_projects_can_be_named() {
+    fn without_adoption_only_known_projects_can_be_named() {
         let learnt = &["repo/a"];
+        let unknown = || Err(NotAProject::Unknown);
         check(Said { named: Some("repo/a/b"), learnt, ..Said::default() }, Ok("repo"));
         check(Said { named: Some("repo/marked"), learnt, ..Said::default() }, Ok("repo/marked"));
-        check(Said { named: Some("repo-evil"), learnt, ..Said::default() }, foreign("repo-evil"));
-        check(Said { named: Some("repo/../hg"), learnt, ..Said::default() }, foreign("repo/../hg"));
-        check(Said { named: Some("repo/gone"), learnt, ..Said::default() }, foreign("repo/gone"));
+        check(Said { named: Some("repo-evil"), learnt, ..Said::default() }, unknown());
+        check(Said { named: Some("repo/../hg"), learnt, ..Said::default() }, unknown());
+        check(Said { named: Some("repo/gone"), learnt, ..Said::default() }, Err(NotAProject::NotThere));
         check(Said { named: Some("hg"), directory: Some("hg/sub"), ..Said::default() }, Ok("hg"));
         check(Said { named: Some("plain/sub"), roots: &["plain"], ..Said::default() }, Ok("plain/sub"));
-        check(Said { named: Some("plain"), roots: &["plain/sub"], ..Said::default() }, foreign("plain"));
-        check(Said { named: Some("hg"), directory: Some("/"), ..Said::default() }, foreign("hg"));
-        check(Said { named: Some("/"), learnt: &["/"], ..Said::default() }, Err(Unseen::ForeignProject("/".into())));
+        check(Said { named: Some("plain"), roots: &["plain/sub"], ..Said::default() }, unknown());
+        check(Said { named: Some("hg"), directory: Some("/"), ..Said::default() }, unknown());
+        check(Said { named: Some("/"), learnt: &["/"], ..Said::default() }, unknown());
+    }
+
+    #[test]
+    fn what_is_seen_to_be_a_project_can_be_named() {
+        let adopts = true;
+        for (named, expected) in [
+            ("repo/a/b", Ok("repo")),
+            ("worktree/sub", Ok("worktree")),
+            ("hg", Ok("hg")),
+            ("plain", Ok("plain")),
+            ("planned", Ok("planned")),
+            ("plain/sub", Err(unmarked())),
+            ("repo-evil", Err(unmarked())),
+            ("gone", Err(NotAProject::NotThere)),
+            ("/", Err(NotAProject::HomeOrRoot)),
+        ] {
+            check(Said { named: Some(named), adopts, ..Said::default() }, expected);
+        }
+    }
+
+    #[test]
+    fn a_project_that_was_named_is_known_from_then_on() {
+        let (_directory, home) = home(&["repo/.git", "repo/a"]);
+        let projects = Known::outside(None).recognising(Vec::new(), true);
+        let session = Session::default();
+        let eyes = Eyes {
+            roots: &Roots::default(),
+            projects: &projects,
+            models: &Models::default(),
+            index: None,
+            session: &session,
+            reporter: &Reporter::default(),
+            glance: None,
+            trust: None,
+        };
+        assert!(!projects.is_reached(&home.join("repo"), &session));
+        assert_eq!(WhichProject::Named(home.join("repo/a")).project(&eyes), Ok(home.join("repo")));
+        assert!(projects.is_reached(&home.join("repo"), &session));
+        let relative = WhichProject::Named("repo".into()).project(&eyes);
+        assert!(matches!(relative, Err(Unseen::NoProject(error)) if error.why == NotAProject::Relative));
     }
 
     #[test]
@@ -297,7 +422,8 @@ mod tests {
             trust: None,
         };
         let named = home.join("repo/out");
-        assert_eq!(WhichProject::Named(named.clone()).project(&eyes), Err(Unseen::ForeignProject(named)));
+        let refused = WhichProject::Named(named).project(&eyes);
+        assert!(matches!(refused, Err(Unseen::NoProject(error)) if error.why == NotAProject::Unknown));
     }
 
     #[test]

@@ -31,6 +31,7 @@ pub mod attend;
 /// How we are, for people and for `status`.
 pub mod health;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
@@ -136,6 +137,8 @@ pub struct Life {
     pub places: Places,
     /// Who started it.
     pub started_by: StartedBy,
+    /// Where it was started, by a person or by the proxy that needed it.
+    pub started_in: Option<PathBuf>,
     /// Whether the HTTP gateway runs.
     pub gateway: Standing,
 }
@@ -212,7 +215,10 @@ impl Engine {
         let index = Arc::clone(index);
         let (memory, warning) = Memory::open(life.places.state.join("roots.json"), Now::read(&TimeZone::UTC).at);
         warnings.extend(warning);
-        let projects = project::Known::outside(std::env::home_dir()).remembering(memory);
+        let marks = registry.families().iter().flat_map(|family| family.project_marks).copied().collect();
+        let projects = project::Known::outside(std::env::home_dir())
+            .recognising(marks, settings.adopt_projects.value)
+            .remembering(memory);
         for root in &settings.roots.value {
             projects.trust(root);
         }

@@ -6,6 +6,9 @@
 /// What a tool may ask to have looked at before it runs.
 pub mod need;
 
+/// Which project a call is about, and the words for when that cannot be told.
+pub mod project;
+
 /// What a tool wants done to files.
 pub mod edit;
 
@@ -55,6 +58,9 @@ pub trait Family {
     const ABOUT: &'static str;
     /// Whether a URI of its scheme that names nothing is a wrong parameter in both eras.
     const STRICT_URIS: bool = false;
+    /// Names below a directory that show that the family's files are kept there, which makes it a project; `*` in
+    /// front stands for any beginning of a name.
+    const PROJECT_MARKS: &'static [&'static str] = &[];
 
     /// The tools, in the order in which they are listed.
     fn tools() -> Vec<Tool>;
@@ -149,6 +155,8 @@ pub struct Registered {
     pub needs_roots: fn(&Map<String, Value>) -> bool,
     /// Whether a URI of its scheme that names nothing is a wrong parameter in both eras.
     pub strict_uris: bool,
+    /// Names below a directory that make it a project.
+    pub project_marks: &'static [&'static str],
     /// The trees that a session works with.
     pub trees: fn(&Session) -> Vec<Place>,
     /// The files of its trees that can be found by their words.
@@ -172,6 +180,7 @@ impl Registered {
             unwritten: F::unwritten,
             needs_roots: F::needs_roots,
             strict_uris: F::STRICT_URIS,
+            project_marks: F::PROJECT_MARKS,
             trees: F::trees,
             documents: F::documents(),
             afterwards: F::afterwards(),

@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 use crate::clock::Now;
 use crate::disk::{Digest, Eyes, Identity, RelativePath};
+use crate::families::project::ProjectError;
+pub use crate::families::project::WhichProject;
 
 /// Something that can be looked at, and what looking at it gives.
 pub trait Look: Sized {
@@ -41,15 +43,6 @@ pub enum Place {
         /// The tree's own name below the project.
         below: PathBuf,
     },
-}
-
-/// Which project a call is about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WhichProject {
-    /// The caller named it.
-    Named(PathBuf),
-    /// The session's: its working directory, else its roots.
-    Session,
 }
 
 /// What may stand between a root and a file.
@@ -239,10 +232,8 @@ pub enum EntryKind {
 /// Why something could not be looked at. A family gives each its own code and words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unseen {
-    /// Neither argument, directory nor roots say which project is meant.
-    NoProject,
-    /// The named project is not one that this session may reach.
-    ForeignProject(PathBuf),
+    /// It is not known which project is meant, or the named one cannot be used.
+    NoProject(Box<ProjectError>),
     /// The tree itself is not there.
     NoTree,
     /// Nothing there.

@@ -13,7 +13,7 @@ use axum::http::{Method, Request, Response};
 use axum::routing::{any, get, post};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
-use trellis_protocol::Surface;
+use trellis_protocol::{Kind, Surface};
 
 use super::answer::{json as json_answer, refuse};
 use super::session::Visit;
@@ -173,7 +173,7 @@ async fn sync(State(gateway): State<Shared>, request: Request<Body>) -> Response
             let outcome = outcome.map_err(|_| Fault::Sync("reading the bridge file took too long".to_owned()))?;
             match outcome {
                 Some(Ok(board)) => Ok(json_answer(200, &synced(&board.value()))),
-                Some(Err(caught)) if caught.failure.code == BRIDGE_ERROR => {
+                Some(Err(caught)) if caught.failure.code == BRIDGE_ERROR || caught.failure.kind == Kind::Input => {
                     let (status, body) = failed(&caught);
                     Ok(json_answer(status, &body))
                 }

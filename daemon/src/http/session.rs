@@ -5,7 +5,7 @@
 //! are kept.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::http::HeaderName;
 use axum::http::header::HeaderMap;
@@ -17,6 +17,7 @@ use trellis_proxy::surroundings;
 
 use crate::clock::zone_named;
 use crate::engine::{Attended, Connected, Engine};
+use crate::families::project::Door;
 use crate::present::http::Fault;
 use crate::tools::session::Zone;
 use crate::tools::{Call, Session};
@@ -45,7 +46,8 @@ pub struct Visit {
 pub struct Visits {
     engine: Arc<Engine>,
     around: Surroundings,
-    project: Option<PathBuf>,
+    /// Where requests work that name no project, once that is known.
+    project: OnceLock<PathBuf>,
     umask: u32,
     kept: Mutex<Vec<(Key, Visit)>>,
 }
@@ -53,25 +55,31 @@ pub struct Visits {
 type Key = (Option<PathBuf>, Surface);
 
 impl Visits {
-    /// Sessions with these surroundings. `umask` is the daemon's, asked for while it had one thread.
+    /// Sessions with these surroundings. `umask` is the daemon's, asked for while it had one thread. Requests that name
+    /// no project work in the one that is set, else in the one in which the daemon was started.
     pub fn new(engine: Arc<Engine>, around: Surroundings, umask: u32) -> Self {
-        let project = engine.settings.http.project.value.clone();
+        let project = engine.settings.http.project.value.clone().map_or_else(OnceLock::new, OnceLock::from);
         Self { engine, around, project, umask, kept: Mutex::default() }
     }
 
     /// The project that a request names, else the one that is set.
     pub fn project(&self, headers: &HeaderMap) -> Result<Option<PathBuf>, Fault> {
         let mut named = headers.get_all(PROJECT).iter();
-        let Some(first) = named.next() else { return Ok(self.project.clone()) };
+        let Some(first) = named.next() else { return Ok(self.default_project()) };
         let path = std::str::from_utf8(first.as_bytes()).ok().map(PathBuf::from);
         path.filter(|path| path.is_absolute() && named.next().is_none())
             .map(Some)
             .ok_or_else(|| Fault::Parameters("`X-Trellis-Project` must be one absolute path".to_owned()))
     }
 
-    /// The project that is set, for requests that may not name one.
+    /// Where requests work that name no project. A directory in which the daemon was started may become a project later.
     pub fn default_project(&self) -> Option<PathBuf> {
-        self.project.clone()
+        if self.project.get().is_none() {
+            let place = self.engine.life.started_in.as_deref()?;
+            let project = tokio::task::block_in_place(|| self.engine.projects.in_project(place))?;
+            return Some(self.project.get_or_init(|| project).clone());
+        }
+        self.project.get().cloned()
     }
 
     /// The session that requests about this project share.
@@ -101,6 +109,7 @@ impl Visits {
         let connected = Arc::new(Connected { directory: directory.display().to_string(), ..Connected::default() });
         let session = Arc::new(Session {
             directory: project,
+            door: Door::Http,
             home: std::env::home_dir(),
             environment,
             zone: Zone(zone_named(&surroundings::time_zone(&self.around))),

@@ -10,6 +10,8 @@ use arc_swap::ArcSwapOption;
 use jiff::tz::TimeZone;
 use parking_lot::Mutex;
 
+use crate::families::project::Door;
+
 /// One session, as the families see it.
 #[derive(Debug, Default)]
 pub struct Session {
@@ -17,6 +19,8 @@ pub struct Session {
     pub key: Option<String>,
     /// Where the host started the session, absolute. It may be a place that says nothing, such as `/` or a home.
     pub directory: Option<PathBuf>,
+    /// How it reaches us.
+    pub door: Door,
     /// Whether the host's launcher named that directory with `--cwd`: then it is the only root, too.
     pub is_told: bool,
     /// The person's home.

@@ -158,27 +158,22 @@ fn the_board_is_the_project_s_wherever_a_session_begins() {
 }
 
 #[test]
-fn a_caller_may_name_a_project_that_is_known() {
+fn a_caller_may_name_a_project() {
     let home = Home::new();
     let other = home.path().join("other");
-    fs::create_dir_all(other.join(".git")).expect("a checkout");
-    fs::write(other.join(".vibe-kanban-bridge.json"), board("other")).expect("a file");
-    let mut board = Board::at(home);
+    fs::create_dir_all(&other).expect("a directory");
+    let mut board_of_project = Board::at(home);
     let named = |path: &Path| json!({ "project_root": path, "title": "x" });
+    let board = &mut board_of_project;
     for tool in ["vbm_create_task", "vbm_list_tasks", "vbm_get_board", "vbm_get_stats"] {
         let error = board.client.call_err(tool, named(&other))["error"].clone();
         assert_eq!((&error["code"], &error["data"]["field"]), (&json!(1001), &json!("project_root")), "{error}");
     }
-    let mut command = board.home.proxy(&["--only", "board"]);
-    command.current_dir(&other);
-    let mut client = Client::start(command);
-    client.initialize("2025-11-25");
-    assert_eq!(titles(&mut client, json!({})), ["other"]);
-    assert_eq!(titles(&mut board.client, named(&other)), ["other"]);
+    fs::write(other.join(".vibe-kanban-bridge.json"), self::board("other")).expect("a file");
+    assert_eq!(titles(&mut board.client, named(&other)), ["other"], "its board shows that it is a project");
     board.call("vbm_create_task", named(&other));
     assert_eq!(stored(&other.join(".vibe-kanban-bridge.json")), 2);
     assert!(!board.path().exists());
-    client.close();
 }
 
 #[test]

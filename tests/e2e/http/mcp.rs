@@ -5,7 +5,7 @@ use trellis_tests::harness::{Home, Web};
 
 fn vault() -> (Home, Web) {
     let home = Home::new();
-    home.write("vault/a.md", "one\ntwo\n");
+    home.write("inner/vault/a.md", "one\ntwo\n");
     home.gateway(&[])
 }
 
@@ -202,7 +202,9 @@ fn a_stream_stays_open_for_what_the_server_has_to_say() {
 
 #[test]
 fn a_host_that_names_no_project_is_asked_for_its_roots() {
-    let (home, web) = vault();
+    // The daemon is started in a directory that is no project.
+    let (home, web) = Home::new().gateway(&[]);
+    home.write("inner/vault/a.md", "one\ntwo\n");
     let web = web.without("X-Trellis-Project").with("Accept", "application/json, text/event-stream");
     let client = json!({ "name": "test", "version": "1" });
     let params = json!({ "protocolVersion": "2025-11-25", "capabilities": { "roots": {} }, "clientInfo": client });
@@ -216,7 +218,7 @@ fn a_host_that_names_no_project_is_asked_for_its_roots() {
     assert_eq!(line.head().status, 200);
     let asked = line.event().expect("a question");
     assert_eq!(asked["method"], "roots/list", "{asked}");
-    let roots = json!({ "roots": [{ "uri": format!("file://{}", home.project().display()) }] });
+    let roots = json!({ "roots": [{ "uri": format!("file://{}/inner", home.project().display()) }] });
     let told = session.post("/mcp", &json!({ "jsonrpc": "2.0", "id": asked["id"], "result": roots }));
     assert_eq!(told.status, 202);
     let answer = line.event().expect("the answer");

@@ -8,6 +8,9 @@ mod switches;
 /// What there is at which path.
 mod routes;
 
+/// Which project a request is about.
+mod project;
+
 /// What a body may be.
 mod bodies;
 

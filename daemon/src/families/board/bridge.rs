@@ -21,7 +21,7 @@ use crate::tools::Session;
 /// The file's name in a project.
 pub const NAME: &str = ".vibe-kanban-bridge.json";
 /// Where the file is if it is already there.
-const IN_STATE: &str = "config/state/.vibe-kanban-bridge.json";
+pub const IN_STATE: &str = "config/state/.vibe-kanban-bridge.json";
 /// Settings that name the file, the first first.
 const SETTINGS: [&str; 2] = ["BRIDGE_FILE_PATH", "BRIDGE_FILE"];
 

@@ -112,7 +112,7 @@ impl Coded for BoardError {
     fn code(&self) -> &'static str {
         match self {
             Self::Argument { .. } | Self::NothingGiven { .. } | Self::Changed { .. } | Self::ReadOnly => VALIDATION,
-            Self::Unseen { why: Unseen::NoProject | Unseen::ForeignProject(_), .. } => VALIDATION,
+            Self::Unseen { why: Unseen::NoProject(_), .. } => VALIDATION,
             Self::NoTask { .. } => TASK_NOT_FOUND,
             Self::Broken { .. } | Self::Unseen { .. } | Self::WouldBeTooLarge { .. } | Self::Unwritten { .. } => BRIDGE,
         }
@@ -125,7 +125,7 @@ impl Coded for BoardError {
             Self::Changed { .. } => Kind::Conflict,
             Self::ReadOnly => Kind::Refused,
             Self::Broken { .. } => Kind::Unreadable,
-            Self::Unseen { why: Unseen::NoProject | Unseen::ForeignProject(_), .. } => Kind::Input,
+            Self::Unseen { why: Unseen::NoProject(_), .. } => Kind::Input,
             Self::Unseen { why: Unseen::Failed(_), .. } => Kind::Unavailable,
             Self::Unseen { .. } | Self::WouldBeTooLarge { .. } => Kind::Unreadable,
             Self::Unwritten { why: Unwritable::KeepsMoving, .. } => Kind::Conflict,
@@ -150,8 +150,8 @@ impl Coded for BoardError {
             }
             Self::ReadOnly => json!({ "issue": "this session is read-only" }),
             Self::Broken { file, why } => json!({ "file": file, "issue": why.to_string() }),
-            Self::Unseen { why: why @ (Unseen::NoProject | Unseen::ForeignProject(_)), file } => {
-                json!({ "field": "project_root", "issue": not_seen(file, why) })
+            Self::Unseen { why: Unseen::NoProject(error), .. } => {
+                json!({ "field": "project_root", "issue": error.sentence() })
             }
             Self::Unseen { file, why: Unseen::TooLarge { size, limit } } => {
                 json!({ "file": file, "size": size, "limit": limit })
@@ -175,8 +175,7 @@ impl Coded for BoardError {
                 "Repair the bridge file by hand, or move it away to begin with an empty board; it is left as it is."
             }
             Self::Unseen { why, .. } => match why {
-                Unseen::NoProject => "Send project_root with the absolute path of the project.",
-                Unseen::ForeignProject(_) => "Leave project_root out, or open the project in a session first.",
+                Unseen::NoProject(_) => "Send the project_root of a project, or do one of the other things first.",
                 Unseen::Link | Unseen::Outside => "Set BRIDGE_FILE_PATH to the file that the link leads to.",
                 Unseen::Denied => "Give your user the right to read the bridge file and its directory.",
                 Unseen::TooLarge { .. } => "Move finished tasks out of the bridge file.",
@@ -201,11 +200,7 @@ impl Coded for BoardError {
 
 fn not_seen(file: &str, why: &Unseen) -> String {
     match why {
-        Unseen::NoProject => "project_root is needed: the session has neither directory nor roots".to_owned(),
-        Unseen::ForeignProject(path) => {
-            let path = json!(path.to_string_lossy());
-            format!("project_root must lie in a known project, not `{}`", shortened(&path))
-        }
+        Unseen::NoProject(error) => error.sentence(),
         Unseen::NoTree | Unseen::Missing => format!("the bridge file `{file}` is not there"),
         Unseen::IsDirectory => format!("the bridge file `{file}` is a directory"),
         Unseen::IsFile => format!("a file stands where the directory of the bridge file `{file}` is needed"),
@@ -245,6 +240,7 @@ fn shortened(value: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::families::project::{Door, NotAProject, ProjectError};
 
     #[track_caller]
     fn check(error: BoardError, code: &str, kind: Kind, message: &str, details: Value) {
@@ -272,22 +268,12 @@ mod tests {
     #[test]
     fn what_the_disk_says_has_a_number() {
         let file = || "b.json".to_owned();
-        for (why, code, kind, message) in [
-            (
-                Unseen::NoProject,
-                "1001",
-                Kind::Input,
-                "project_root is needed: the session has neither directory nor roots",
-            ),
-            (
-                Unseen::ForeignProject("/x".into()),
-                "1001",
-                Kind::Input,
-                "project_root must lie in a known project, not `/x`",
-            ),
-        ] {
+        for named in [None, Some("/x".into())] {
+            let why = ProjectError { door: Door::Http, named, why: NotAProject::NotThere };
+            let message = why.sentence();
             let details = json!({ "field": "project_root", "issue": message });
-            check(BoardError::Unseen { file: file(), why }, code, kind, message, details);
+            let error = BoardError::Unseen { file: file(), why: Unseen::NoProject(Box::new(why)) };
+            check(error, "1001", Kind::Input, &message, details);
         }
         for (why, kind, message) in [
             (Unseen::IsDirectory, Kind::Unreadable, "the bridge file `b.json` is a directory"),

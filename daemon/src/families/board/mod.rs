@@ -58,6 +58,8 @@ impl Family for Board {
     const IN_UNION: InUnion = InUnion::SameNames;
     const ABOUT: &'static str = "vbm_*: the project's kanban board, tasks in lanes from backlog to done.";
 
+    const PROJECT_MARKS: &'static [&'static str] = &[bridge::NAME, bridge::IN_STATE];
+
     fn tools() -> Vec<Tool> {
         tools::table()
     }

@@ -195,7 +195,7 @@ impl Coded for TodoError {
             Self::AdrsFull { .. } => "ADR_LIMIT_EXCEEDED",
             Self::NoContext { .. } => "FILE_NOT_FOUND",
             Self::Unseen { why, .. } => match why {
-                Unseen::NoProject | Unseen::ForeignProject(_) => "INVALID_INPUT",
+                Unseen::NoProject(_) => "INVALID_INPUT",
                 Unseen::Link | Unseen::Outside | Unseen::Denied => "PERMISSION_DENIED",
                 _ => "FILE_READ_ERROR",
             },
@@ -204,7 +204,7 @@ impl Coded for TodoError {
             Self::Changed { .. } => "CONFLICT",
             Self::Unplaceable { .. } | Self::Duplicate { .. } => "FILE_WRITE_ERROR",
             Self::Unwritten { why, .. } => match why {
-                Unwritable::Unseen(Unseen::NoProject | Unseen::ForeignProject(_)) => "INVALID_INPUT",
+                Unwritable::Unseen(Unseen::NoProject(_)) => "INVALID_INPUT",
                 Unwritable::Unseen(Unseen::Link | Unseen::Outside | Unseen::Denied)
                 | Unwritable::Denied
                 | Unwritable::ReadOnly => "PERMISSION_DENIED",
@@ -261,10 +261,10 @@ impl Coded for TodoError {
             Self::AdrTwice { number, names } => {
                 json!({ "field": "adr_number", "value": number, "files": names })
             }
-            Self::Unseen { why: Unseen::NoProject, .. } => json!({ "field": "project_root" }),
-            Self::Unseen { why: Unseen::ForeignProject(path), .. } => {
-                about("project_root", cut(&json!(path.to_string_lossy())))
-            }
+            Self::Unseen { why: Unseen::NoProject(error), .. } => match error.value() {
+                Some(value) => about("project_root", value.into()),
+                None => json!({ "field": "project_root" }),
+            },
             Self::Unseen { path, .. } | Self::Unplaceable { path } => file(path),
             Self::NotText { path, at } => json!({ "path": shown(path), "offset": at }),
             Self::LinkedTree => json!({ "path": ".todo" }),
@@ -294,8 +294,7 @@ impl Coded for TodoError {
             Self::ReadOnly => "start the session without `--read-only`",
             Self::Unwritten { why, .. } => why.hint(),
             Self::Unseen { why, .. } => match why {
-                Unseen::NoProject => "pass `project_root` with the absolute path of the project",
-                Unseen::ForeignProject(_) => "leave `project_root` out, or open the project in a session first",
+                Unseen::NoProject(error) => error.hint(),
                 Unseen::Link | Unseen::Outside => "put the file itself there instead of a link",
                 Unseen::Denied => "give the daemon's user the right to read it",
                 Unseen::TooLarge { .. } => "split the file",
@@ -351,11 +350,7 @@ fn unwritten(path: &RelativePath, why: &Unwritable) -> String {
 fn not_seen(path: &RelativePath, why: &Unseen) -> String {
     let what = shown(path);
     match why {
-        Unseen::NoProject => "`project_root` is needed: the session has neither directory nor roots".to_owned(),
-        Unseen::ForeignProject(project) => {
-            let project = cut(&json!(project.to_string_lossy()));
-            format!("`project_root` must lie in a known project, not `{}`", project.as_str().unwrap_or_default())
-        }
+        Unseen::NoProject(error) => error.sentence(),
         Unseen::NoTree | Unseen::Missing => format!("`{what}` is not there"),
         Unseen::IsDirectory => format!("`{what}` is a directory, not a file"),
         Unseen::IsFile => format!("`{what}` is a file, not a directory"),
@@ -372,6 +367,7 @@ fn not_seen(path: &RelativePath, why: &Unseen) -> String {
 mod tests {
     use super::super::model::TASK_FILE;
     use super::*;
+    use crate::families::project::{Door, NotAProject, ProjectError};
 
     fn check(error: TodoError, code: &str, kind: Kind, details: Value) {
         assert_eq!((error.code(), error.kind(), error.details()), (code, kind, details), "{error}");
@@ -411,10 +407,15 @@ mod tests {
 
     #[test]
     fn a_project_that_cannot_be_had_is_the_argument_s_fault() {
-        let error = TodoError::Unseen { path: in_tree(TASK_FILE), why: Unseen::NoProject };
-        assert!(error.to_string().contains("`project_root`"));
-        check(error, "INVALID_INPUT", Kind::Input, json!({ "field": "project_root" }));
-        let error = TodoError::Unseen { path: in_tree(TASK_FILE), why: Unseen::ForeignProject("/x".into()) };
-        check(error, "INVALID_INPUT", Kind::Input, json!({ "field": "project_root", "value": "/x" }));
+        for (named, details) in [
+            (None, json!({ "field": "project_root" })),
+            (Some("/x"), json!({ "field": "project_root", "value": "/x" })),
+        ] {
+            let named = named.map(Into::into);
+            let why = Box::new(ProjectError { door: Door::Stdio, named, why: NotAProject::NotThere });
+            let error = TodoError::Unseen { path: in_tree(TASK_FILE), why: Unseen::NoProject(why) };
+            assert!(error.to_string().contains("`project_root`"));
+            check(error, "INVALID_INPUT", Kind::Input, details);
+        }
     }
 }

@@ -94,6 +94,8 @@ impl Family for Todo {
     const ABOUT: &'static str =
         "todo_*: the project's tasks in .todo/task.md, a context file per task, and decision records.";
 
+    const PROJECT_MARKS: &'static [&'static str] = &[".todo"];
+
     fn tools() -> Vec<Tool> {
         tools::table()
     }

@@ -192,7 +192,7 @@ impl Coded for VaultError {
                 _ => "conflict",
             },
             Self::Unseen { why, sought, .. } => match why {
-                Unseen::NoProject | Unseen::ForeignProject(_) => "invalid_parameter",
+                Unseen::NoProject(_) => "invalid_parameter",
                 Unseen::NoTree | Unseen::Missing | Unseen::IsDirectory | Unseen::IsFile => "not_found",
                 Unseen::Special if *sought == Sought::Directory => "not_found",
                 Unseen::Link | Unseen::Denied => "forbidden",
@@ -243,10 +243,9 @@ impl Coded for VaultError {
             Self::Unseen { path, why, .. } => {
                 tell("path", path.as_ref().map(text));
                 match why {
-                    Unseen::NoProject => tell("field", Some(json!("project_root"))),
-                    Unseen::ForeignProject(project) => {
+                    Unseen::NoProject(error) => {
                         tell("field", Some(json!("project_root")));
-                        tell("value", Some(json!(shortened(&project.to_string_lossy()))));
+                        tell("value", error.value().map(Value::from));
                     }
                     Unseen::TooLarge { size, limit } => {
                         tell("size", Some(json!(size)));
@@ -307,8 +306,7 @@ impl Coded for VaultError {
             Self::WouldBeTooLarge { .. } => "split the file",
             Self::Unwritten { why, .. } => why.hint(),
             Self::Unseen { why, .. } => match why {
-                Unseen::NoProject => "pass `project_root` with the absolute path of the project",
-                Unseen::ForeignProject(_) => "leave `project_root` out, or open the project in a session first",
+                Unseen::NoProject(error) => error.hint(),
                 Unseen::NoTree => "make the directory `vault` in the project, or set `VAULT_ROOT`",
                 Unseen::Missing | Unseen::IsDirectory | Unseen::IsFile => "find the path with `vault_ls`",
                 Unseen::Link => "put the file itself into the vault instead of a link",
@@ -356,10 +354,7 @@ fn shortened(text: &str) -> Cow<'_, str> {
 fn not_seen(path: Option<&RelativePath>, why: &Unseen) -> String {
     let what = path.map_or_else(|| "the vault".to_owned(), |path| format!("`{path}`"));
     match why {
-        Unseen::NoProject => "`project_root` is needed: the session has neither directory nor roots".to_owned(),
-        Unseen::ForeignProject(project) => {
-            format!("`project_root` must lie in a known project, not `{}`", shortened(&project.to_string_lossy()))
-        }
+        Unseen::NoProject(error) => error.sentence(),
         Unseen::NoTree => "there is no vault directory".to_owned(),
         Unseen::Missing => format!("{what} is not there"),
         Unseen::IsDirectory => format!("{what} is a directory, not a file"),
@@ -376,6 +371,7 @@ fn not_seen(path: Option<&RelativePath>, why: &Unseen) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::families::project::{Door, NotAProject, ProjectError};
 
     fn check(error: VaultError, code: &str, kind: Kind, message: &str, details: Value) {
         assert_eq!((error.code(), error.kind()), (code, kind), "{error}");
@@ -429,12 +425,16 @@ mod tests {
 
     #[test]
     fn a_project_that_cannot_be_had_is_the_argument_s_fault() {
-        let error = unseen(Sought::File, Unseen::ForeignProject("/x".into()));
-        let message = "`project_root` must lie in a known project, not `/x`";
-        let details = json!({ "path": "a/b.md", "field": "project_root", "value": "/x" });
-        check(error, "invalid_parameter", Kind::Input, message, details);
-        let error = unseen(Sought::File, Unseen::NoProject);
-        let message = "`project_root` is needed: the session has neither directory nor roots";
-        check(error, "invalid_parameter", Kind::Input, message, json!({ "path": "a/b.md", "field": "project_root" }));
+        let no_project = |named: Option<&str>| {
+            let named = named.map(Into::into);
+            ProjectError { door: Door::Stdio, named, why: NotAProject::NotThere }
+        };
+        for (named, details) in [
+            (Some("/x"), json!({ "path": "a/b.md", "field": "project_root", "value": "/x" })),
+            (None, json!({ "path": "a/b.md", "field": "project_root" })),
+        ] {
+            let error = unseen(Sought::File, Unseen::NoProject(Box::new(no_project(named))));
+            check(error, "invalid_parameter", Kind::Input, &no_project(named).sentence(), details);
+        }
     }
 }

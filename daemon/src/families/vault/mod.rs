@@ -48,6 +48,8 @@ impl Family for Vault {
     const ABOUT: &'static str =
         "vault_*: plain text files below one directory, found with vault_ls, read in pieces, created and edited.";
 
+    const PROJECT_MARKS: &'static [&'static str] = &["vault"];
+
     fn tools() -> Vec<Tool> {
         tools::table()
     }

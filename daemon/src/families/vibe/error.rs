@@ -295,9 +295,7 @@ fn unseen(why: &Unseen) -> String {
         Unseen::IsFile => "it is a file".to_owned(),
         Unseen::Special => "it is neither file nor directory".to_owned(),
         Unseen::Failed(words) => words.clone(),
-        Unseen::NoProject | Unseen::ForeignProject(_) | Unseen::NoTree | Unseen::Missing => {
-            "it is not there".to_owned()
-        }
+        Unseen::NoProject(_) | Unseen::NoTree | Unseen::Missing => "it is not there".to_owned(),
         Unseen::Link | Unseen::Outside => "a link leads out of the workspace".to_owned(),
     }
 }

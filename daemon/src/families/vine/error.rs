@@ -58,6 +58,8 @@ pub enum VineError {
         resolved: Option<String>,
         /// Why not.
         why: Unseen,
+        /// A relative name in a session that was started nowhere in particular.
+        is_nowhere: bool,
     },
     /// The file is not the one that the caller has read.
     #[error("File has changed: {file} (its hash is now {actual})")]
@@ -165,6 +167,11 @@ impl Coded for VineError {
         match self {
             Self::Changed { .. } => Some("read the plan again and repeat the call with its new hash".into()),
             Self::Unwritten { why, .. } if self.code() == "IO_ERROR" => Some(why.hint().into()),
+            Self::Unseen { is_nowhere: true, .. } if self.code() == "FILE_NOT_FOUND" => Some(
+                "pass the absolute path of the plan, or have the host start this server in the project, with \
+                 `--cwd DIR` in its args"
+                    .into(),
+            ),
             _ => None,
         }
     }
@@ -172,8 +179,8 @@ impl Coded for VineError {
 
 fn unseen_code(why: &Unseen) -> &'static str {
     match why {
-        Unseen::Missing | Unseen::NoTree | Unseen::NoProject => "FILE_NOT_FOUND",
-        Unseen::Denied | Unseen::Link | Unseen::Outside | Unseen::ForeignProject(_) => "PERMISSION_DENIED",
+        Unseen::Missing | Unseen::NoTree | Unseen::NoProject(_) => "FILE_NOT_FOUND",
+        Unseen::Denied | Unseen::Link | Unseen::Outside => "PERMISSION_DENIED",
         Unseen::IsDirectory | Unseen::IsFile | Unseen::Special | Unseen::TooLarge { .. } | Unseen::Failed(_) => {
             "IO_ERROR"
         }
@@ -232,6 +239,7 @@ mod tests {
             file: "plan".into(),
             resolved: resolved.map(str::to_owned),
             why,
+            is_nowhere: false,
         };
         let text = "File not found: plan (resolved to /srv/plan)";
         check(unseen(Some("/srv/plan"), Unseen::Missing), "FILE_NOT_FOUND", Kind::Missing, text);

@@ -92,6 +92,8 @@ impl Family for Vine {
     const ABOUT: &'static str = "vine_*: plans as task graphs in .vine files: vine_next says what can start, vine_write \
                                  changes statuses, tasks and dependencies, vine_expand takes in another plan.";
 
+    const PROJECT_MARKS: &'static [&'static str] = &["*.vine"];
+
     fn tools() -> Vec<Tool> {
         tools::table()
     }

@@ -49,7 +49,8 @@ impl Opened {
             };
             let resolved = resolved.map(|path| path.to_string_lossy().into_owned());
             let file = sought.argument.clone();
-            VineError::Unseen { resolved: resolved.filter(|path| *path != file), file, why }
+            let is_nowhere = sought.is_nowhere;
+            VineError::Unseen { resolved: resolved.filter(|path| *path != file), file, why, is_nowhere }
         };
         let (place, path) = match &found {
             Some(Found { file, .. }) => file.clone().map_err(&unseen)?,

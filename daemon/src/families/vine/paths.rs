@@ -14,6 +14,8 @@ pub struct Ground {
     pub directory: Option<PathBuf>,
     /// After that, in order.
     pub roots: Vec<PathBuf>,
+    /// Whether the host started the session at home or in `/`, where no plan is expected.
+    pub is_nowhere: bool,
 }
 
 impl Ground {
@@ -24,7 +26,10 @@ impl Ground {
             Some(directory) if session.is_told => vec![directory.clone()],
             _ => session.roots().to_vec(),
         };
-        Self { directory, roots }
+        let says_something =
+            |directory: &PathBuf| directory.parent().is_some() && session.home.as_ref() != Some(directory);
+        let is_nowhere = roots.is_empty() && !directory.as_ref().is_some_and(says_something);
+        Self { directory, roots, is_nowhere }
     }
 }
 
@@ -37,6 +42,8 @@ pub struct Sought {
     pub candidates: Vec<PathBuf>,
     /// What is meant when none exists; none if nothing says so.
     pub otherwise: Option<PathBuf>,
+    /// A relative name in a session that was started nowhere in particular.
+    pub is_nowhere: bool,
 }
 
 impl Sought {
@@ -53,7 +60,8 @@ impl Sought {
         candidates.dedup();
         let absolute = argument.starts_with('/').then_some(Path::new("/"));
         let otherwise = ground.directory.as_deref().or(absolute).map(|base| resolve(base, argument));
-        Self { argument: argument.to_owned(), candidates, otherwise }
+        let is_nowhere = ground.is_nowhere && absolute.is_none();
+        Self { argument: argument.to_owned(), candidates, otherwise, is_nowhere }
     }
 
     /// Besides, where a relative name leads from a directory.
@@ -111,7 +119,8 @@ mod tests {
     use super::*;
 
     fn ground(directory: Option<&str>, roots: &[&str]) -> Ground {
-        Ground { directory: directory.map(PathBuf::from), roots: roots.iter().map(PathBuf::from).collect() }
+        let roots = roots.iter().map(PathBuf::from).collect();
+        Ground { directory: directory.map(PathBuf::from), roots, is_nowhere: false }
     }
 
     fn check(argument: &str, candidates: &[&str], otherwise: &str) {

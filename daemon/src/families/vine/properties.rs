@@ -28,7 +28,7 @@ fn place() -> (Place, RelativePath) {
 fn write(plan: &Arc<Plan>, operations: &Value) -> Result<(Answer, Edit), String> {
     let given = Map::from_iter([("file".to_owned(), json!("plan")), ("operations".to_owned(), operations.clone())]);
     let args = WriteArgs::parse(&given).map_err(|failure| failure.message)?;
-    let ground = Ground { directory: Some("/w".into()), roots: Vec::new() };
+    let ground = Ground { directory: Some("/w".into()), roots: Vec::new(), is_nowhere: false };
     let targets = Targets::of(&args, &ground).map_err(|error| error.to_string())?;
     let identity = Identity { device: 0, inode: 0, size: 0, modified_ns: 0, changed_ns: 0 };
     let seen = ModelSeen { model: Arc::clone(plan), digest: Digest::of(b""), identity };
@@ -393,7 +393,7 @@ fn claims_show_the_state_after_the_batch() {
 
 #[test]
 fn sought_is_told_from_found() {
-    let ground = Ground { directory: Some("/w".into()), roots: Vec::new() };
+    let ground = Ground { directory: Some("/w".into()), roots: Vec::new(), is_nowhere: false };
     let error = ops::Opened::of(&Sought::of("plan", &ground), (None, None)).expect_err("nothing");
     assert_eq!(error.to_string(), "File not found: plan (resolved to /w/plan)");
 }

@@ -27,7 +27,7 @@ pub fn headings(text: &str) -> impl Iterator<Item = Heading<'_>> {
 }
 
 /// Level and text of a line that is a heading.
-fn heading(line: &str) -> Option<(usize, &str)> {
+pub fn heading(line: &str) -> Option<(usize, &str)> {
     let indented = line.trim_start_matches(' ');
     let rest = indented.trim_start_matches('#');
     let level = indented.len() - rest.len();

@@ -66,3 +66,27 @@ fn a_plan_is_written_new_or_over_the_old_one() {
     vibe.check_refused("create_plan", missing, "FILE_NOT_FOUND");
     assert!(!vibe.path("demo/plans/none.md").exists());
 }
+
+#[test]
+fn counts_are_read_as_people_write_them() {
+    let mut vibe = Vibe::new();
+    for status in [
+        "- **Pending**: 5\n- **In Progress**: 1\n- **Done**: 6\n",
+        "- Pending: 5 tasks\n- In-Progress: 1 task\n- Done: 6 tasks (001-006)\n- Blocked: 0\n",
+        "Pending: 5 / In Progress: 1 / Done: 6\n",
+        "**Pending:** 5 | **In Progress:** 1 | **Done:** 6\n",
+        "Pending: 008-012\nIn Progress: 007\nDone: 001, 002, 003, 004, 005, 006 (with a, b)\n",
+        "| Status | Tasks |\n|---|---|\n| Pending | 5 |\n| In Progress | 1 |\n| Done | 6 |\n",
+        "### Pending\n- a\n- b\n- c\n- d\n- e\n\n### In Progress\n1. f\n   - detail\n\n### Done\n- 001-006\n",
+        "**Pending**\n- a\n- b\n- c\n- d\n- e\n\n**In Progress**\n- f\n\n**Done:** 6\n\n**Blocked**\n- none\n",
+    ] {
+        vibe.write(
+            "demo/plans/execution-plan.md",
+            format!("# Plan\n\n## Current Status\n\n{status}\n## Next\n- Done: 9\n"),
+        );
+        let parsed = vibe.call("get_plan", json!({ "project": "demo" }))["parsed"].clone();
+        let expected =
+            json!({ "overview": "", "task_count": 12, "pending": 5, "in_progress": 1, "done": 6, "blocked": 0 });
+        assert_eq!(parsed, expected, "{status}");
+    }
+}

@@ -51,7 +51,7 @@ fn twelve_notes_at_once_are_all_there() {
         for (host, mut client) in clients.into_iter().enumerate() {
             scope.spawn(move || {
                 for turn in 0..3 {
-                    let note = json!({ "project": "demo", "content": format!("note <{host}-{turn}>"), "append": true });
+                    let note = json!({ "project": "demo", "content": format!("note <{host}-{turn}>") });
                     client.call_ok("log_session", note);
                 }
                 client.close();

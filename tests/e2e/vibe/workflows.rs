@@ -51,6 +51,11 @@ fn solving_a_task() {
     assert_eq!(vibe.set("001", "done")["new_status"], "done");
     let logged = vibe.call("log_session", json!({ "project": "demo", "content": "- Terminé la interfaz\n" }));
     assert_eq!(logged["session"]["action"], "created");
+    // The next task of the day is logged in the same way.
+    let again = vibe.call("log_session", json!({ "project": "demo", "content": "- Otra más\n" }));
+    assert_eq!(again["session"]["action"], "appended");
+    let path = logged["session"]["path"].as_str().expect("a path");
+    assert_eq!(vibe.text(path), "- Terminé la interfaz\n\n---\n\n- Otra más\n");
     let project = vibe.resource("vibe://projects")["projects"][0].clone();
     assert_eq!((&project["stats"]["done_tasks"], &project["stats"]["open_tasks"]), (&json!(1), &json!(0)));
     let day = &logged["session"]["filename"].as_str().expect("a name")[..10];

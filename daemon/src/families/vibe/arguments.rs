@@ -126,8 +126,6 @@ pub struct LogArgs {
     pub content: String,
     /// What the note is about, for its name.
     pub suffix: Option<String>,
-    /// Behind what is there already.
-    pub append: bool,
     /// The hash that the caller has read.
     pub if_match: Option<String>,
 }
@@ -338,7 +336,7 @@ impl Arguments for LogArgs {
                 "project": text_schema("Project"),
                 "content": text_schema("The note, in Markdown"),
                 "suffix": text_schema("Topic for the file name"),
-                "append": { "type": "boolean", "default": false, "description": "Add to the day's note if there is one" },
+                "append": { "type": "boolean", "default": false, "description": "Not needed: a note is always added to" },
                 "if_match": if_match_schema(),
             }),
             &["project", "content"],
@@ -348,8 +346,9 @@ impl Arguments for LogArgs {
     fn parse(arguments: &Object) -> Result<Self, Failure> {
         let (project, content) = (text(arguments, "project")?, text(arguments, "content")?);
         let suffix = optional_text(arguments, "suffix")?.filter(|suffix| !suffix.trim().is_empty());
-        let append = boolean(arguments, "append")?;
-        Ok(Self { project, content, suffix, append, if_match: optional_text(arguments, "if_match")? })
+        // Whatever it says, a note is added to; but it must be a truth value.
+        boolean(arguments, "append")?;
+        Ok(Self { project, content, suffix, if_match: optional_text(arguments, "if_match")? })
     }
 }
 

@@ -198,7 +198,7 @@ pub fn log_session(((place, listed), (today, around)): ((Place, Listed), (Now, A
     };
     let note = format!("{}\n", args.content.trim_end());
     match around {
-        Some((Ok(seen), _)) if args.append => {
+        Some((Ok(seen), _)) => {
             matching(&at, &seen, args.if_match.as_deref())?;
             let mut bytes = without_ends(&seen.bytes).to_vec();
             bytes.extend_from_slice(b"\n\n---\n\n");
@@ -207,8 +207,9 @@ pub fn log_session(((place, listed), (today, around)): ((Place, Listed), (Now, A
             let edit = replaced(place, path, &seen, bytes);
             Ok((told(answer("appended"), &at, Change::Changed), edit))
         }
+        Some((Err(why @ Unseen::TooLarge { .. }), _)) => Err(VibeError::unseen(at.path(), why)),
         around => {
-            absent(&at, around, "pass `append: true` to add to it, or a `suffix` for another note")?;
+            absent(&at, around, "pass a `suffix` for another note")?;
             nothing_expected(&at, args.if_match.as_deref())?;
             fits(&at, note.len())?;
             let edit = Edit::nothing().create(place, path, Links::Inside, note.into_bytes());

@@ -121,8 +121,8 @@ fn create_plan() -> Tool {
 fn log_session() -> Tool {
     Tool::write(
         ("log_session", "Log session"),
-        "Use this to write down what was done today, in a note named after the day. With `append` it goes behind the \
-         day's note; without it an existing note is `FILE_EXISTS`.",
+        "Use this to write down what was done today, in a note named after the day. If there is one it goes behind what \
+         is there; nothing is overwritten. `action` says which.",
         CREATES,
         |args: &LogArgs, session: &Session| {
             looks::may_write(session)?;

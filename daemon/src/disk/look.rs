@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::confine::unseen_io;
-use super::{Eyes, OpenFile, RelativePath, Root};
+use super::{Eyes, Identity, OpenFile, RelativePath, Root};
 use crate::families::need::{
-    Below, Entry, EntryKind, FileAt, FileSeen, FirstAt, Found, IsLink, IsTaken, Links, ListingAt, Look, Model, ModelAt,
-    ModelSeen, ModelsBelow, Place, Unseen,
+    Below, Entry, EntryKind, FileAt, FileSeen, FilesBelow, FilesSeen, FirstAt, FirstFileAt, Found, IsLink, IsTaken,
+    Links, ListingAt, Look, Model, ModelAt, ModelSeen, ModelsBelow, Place, Unseen,
 };
 
 impl FileAt {
@@ -49,6 +49,23 @@ impl Look for FileAt {
     }
 }
 
+impl Look for FirstFileAt {
+    /// Which of the files, and what was seen of it.
+    type Seen = (usize, Result<FileSeen, Unseen>);
+    const GLANCES: bool = true;
+
+    fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
+        let mut first = (0, Err(Unseen::Missing));
+        for (which, file) in self.0.into_iter().enumerate() {
+            first = (which, file.look(eyes));
+            if !matches!(first.1, Err(Unseen::Missing | Unseen::IsDirectory | Unseen::Special)) {
+                break;
+            }
+        }
+        first
+    }
+}
+
 impl<M: Model> Look for ModelAt<M> {
     type Seen = Result<ModelSeen<M>, Unseen>;
     const GLANCES: bool = true;
@@ -72,6 +89,25 @@ impl<M: Model> Look for ModelsBelow<M> {
     const GLANCES: bool = true;
 
     fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
+        self.walk(eyes, |_, _| ())
+    }
+}
+
+impl<M: Model> Look for FilesBelow<M> {
+    type Seen = Result<FilesSeen<M>, Unseen>;
+    const GLANCES: bool = true;
+
+    fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
+        let mut others = Vec::new();
+        let models = self.0.walk(eyes, |path, identity| others.push((path, identity)))?;
+        others.sort_by(|(one, _), (other, _)| one.cmp(other));
+        Ok(FilesSeen { models, others })
+    }
+}
+
+impl<M: Model> ModelsBelow<M> {
+    /// The models; files that are not wanted go elsewhere, as they are.
+    fn walk(self, eyes: &Eyes<'_>, mut other: impl FnMut(RelativePath, Identity)) -> Result<Vec<Below<M>>, Unseen> {
         eyes.may_wait()?;
         let root = open(&self.place, eyes)?;
         let start = self.path.as_ref().map(|path| root.real(path, self.links)).transpose()?;
@@ -93,7 +129,9 @@ impl<M: Model> Look for ModelsBelow<M> {
                 let way = if way.is_empty() { entry.name } else { format!("{way}/{}", entry.name) };
                 match entry.kind {
                     EntryKind::Directory if level < self.depth => ahead.push((Some(path), way, level + 1)),
-                    EntryKind::File if (self.wanted)(&way) => {
+                    EntryKind::Directory => {}
+                    EntryKind::File if !(self.wanted)(&way) => other(path, identity),
+                    EntryKind::File => {
                         let name = (device, inode, path);
                         let known = eyes.models.known(&name, identity).map(Ok);
                         let seen = known.unwrap_or_else(|| {
@@ -104,7 +142,6 @@ impl<M: Model> Look for ModelsBelow<M> {
                             below.push(Below { path: name.2, seen });
                         }
                     }
-                    _ => {}
                 }
             }
         }
@@ -360,6 +397,34 @@ mod tests {
         check(Some("b"), 9, Ok(&["b/c/deep.md", "b/x.md"]));
         check(Some("linked"), 1, Ok(&["b/x.md"]));
         check(Some("none"), 1, Err(Unseen::Missing));
+        let place = Place::Fixed(home.path().join("tree"));
+        let below = ModelsBelow::<Words>::new(place, None, |name| name.ends_with(".md"), 100).down_to(9);
+        fs::write(home.path().join("tree/b/a.png"), b"\xff").expect("a file");
+        std::os::unix::fs::symlink("x.txt", home.path().join("tree/b/link.txt")).expect("a link");
+        let files = seen(&home, FilesBelow(below)).expect("a tree");
+        let others: Vec<(&str, u64)> = files.others.iter().map(|(path, state)| (path.as_str(), state.size)).collect();
+        assert_eq!((files.models.len(), others), (4, vec![("b/a.png", 1), ("b/x.txt", 7)]));
+    }
+
+    #[test]
+    fn the_first_file_that_is_there_is_seen() {
+        let home = TempDir::new().expect("a temporary directory");
+        fs::create_dir(home.path().join("directory")).expect("a directory");
+        fs::write(home.path().join("file"), "x").expect("a file");
+        fs::write(home.path().join("large"), "xxxxxxxxx").expect("a file");
+        let check = |names: &[&str], which: usize, expected: Result<&str, Unseen>| {
+            let place = Place::Fixed(home.path().to_owned());
+            let file =
+                |name: &&str| FileAt { place: place.clone(), path: path(name), links: Links::Inside, size_limit: 8 };
+            let found = seen(&home, FirstFileAt(names.iter().map(file).collect()));
+            let text = found.1.map(|file| String::from_utf8(file.bytes).expect("text"));
+            assert_eq!((found.0, text), (which, expected.map(str::to_owned)), "{names:?}");
+        };
+        check(&["none", "directory", "file", "large"], 2, Ok("x"));
+        check(&["large", "file"], 0, Err(Unseen::TooLarge { size: 9, limit: 8 }));
+        check(&["none", "directory"], 1, Err(Unseen::IsDirectory));
+        check(&["directory", "none"], 1, Err(Unseen::Missing));
+        check(&[], 0, Err(Unseen::Missing));
     }
 
     #[test]

@@ -67,6 +67,10 @@ pub struct FileAt {
     pub size_limit: u64,
 }
 
+/// The first of several files that is there. What is missing or no file is passed over, but not the last one.
+#[derive(Debug, Clone)]
+pub struct FirstFileAt(pub Vec<FileAt>);
+
 /// A file as it was seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileSeen {
@@ -147,6 +151,19 @@ impl<M: Model> ModelsBelow<M> {
     pub fn down_to(self, depth: usize) -> Self {
         Self { depth, ..self }
     }
+}
+
+/// The same, together with all other files there: those are told by name and state, and never opened.
+#[derive(Debug, Clone)]
+pub struct FilesBelow<M>(pub ModelsBelow<M>);
+
+/// What is below a directory, sorted by path.
+#[derive(Debug)]
+pub struct FilesSeen<M> {
+    /// Models of the files that are wanted.
+    pub models: Vec<Below<M>>,
+    /// The others, each with its path from the tree on.
+    pub others: Vec<(RelativePath, Identity)>,
 }
 
 /// A model of something below a directory: the path from the tree, and what was seen there.

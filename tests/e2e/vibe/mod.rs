@@ -8,6 +8,9 @@ mod surface;
 /// `read_doc`, `create_doc`, `update_doc`.
 mod documents;
 
+/// Files that are no documents: text with a known extension, and whatever else is there.
+mod other_files;
+
 /// What is merged into front matter, and how it is written.
 mod front_matter;
 

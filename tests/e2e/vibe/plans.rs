@@ -90,3 +90,20 @@ fn counts_are_read_as_people_write_them() {
         assert_eq!(parsed, expected, "{status}");
     }
 }
+
+#[test]
+fn a_plan_may_be_another_text_file() {
+    let mut vibe = Vibe::new();
+    let plan = "## Overview\nuno\n\n## Current Status\nPending: 2\n";
+    let arguments = json!({ "project": "demo", "filename": "plan.txt", "content": plan });
+    let created = json!({ "success": true, "path": "demo/plans/plan.txt", "action": "created", "indexed": false });
+    assert_eq!(vibe.call("create_plan", arguments.clone()), created);
+    assert_eq!(vibe.text("demo/plans/plan.txt"), plan);
+    let read = vibe.call("get_plan", arguments.clone());
+    assert_eq!((&read["filename"], &read["content"]), (&json!("plan.txt"), &json!(plan)));
+    assert_eq!((&read["metadata"]["type"], &read["parsed"]["pending"]), (&json!("plan"), &json!(2)));
+    assert_eq!(vibe.call("create_plan", arguments.clone())["action"], "updated");
+    vibe.write("demo/plans/plan.txt", b"\xff");
+    vibe.check_refused("get_plan", arguments, "FILE_READ_ERROR");
+    assert_eq!(vibe.tree(), ["demo", "demo/plans", "demo/plans/plan.txt"]);
+}

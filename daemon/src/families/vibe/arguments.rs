@@ -388,7 +388,7 @@ fn document_schema() -> Value {
     json!({
         "project": text_schema("Project"),
         "folder": text_schema("tasks, plans, sessions, …; empty for the project itself"),
-        "filename": text_schema("Such as notes.md"),
+        "filename": text_schema("Such as notes.md or data.json"),
     })
 }
 

@@ -4,14 +4,14 @@
 use super::layout::{FOLDERS, place, project_path};
 use super::looks::{self, Listed};
 use super::numbers;
-use super::ops::SeenBelow;
-use super::workspace::{Entry, entries};
-use crate::families::need::{EntryKind, ListingAt, ModelsBelow};
+use super::ops::SeenFiles;
+use super::workspace::{Entry, Files};
+use crate::families::need::{EntryKind, FilesBelow, ListingAt};
 use crate::text::folding::folded;
 use crate::tools::{Halves, Partial, Session, halves};
 
-/// What completing looks at: the projects, and the documents of the one that was chosen already.
-type Look = (ListingAt, Option<ModelsBelow<super::model::Document>>);
+/// What completing looks at: the projects, and the files of the one that was chosen already.
+type Look = (ListingAt, Option<FilesBelow<super::model::Document>>);
 
 /// For arguments and variables that name a project, and something in it.
 pub fn completion(project: &'static str) -> Halves<Partial, Vec<String>> {
@@ -20,24 +20,26 @@ pub fn completion(project: &'static str) -> Halves<Partial, Vec<String>> {
             let place = place(session);
             let chosen = partial.others.get(project).filter(|_| partial.name != project);
             let chosen = chosen.and_then(|name| project_path(name).ok());
-            let documents = chosen.map(|path| looks::documents(&place, Some(path)));
-            Ok::<Look, _>((looks::listing(&place, None), documents))
+            let files = chosen.map(|path| looks::files(&place, Some(path)));
+            Ok::<Look, _>((looks::listing(&place, None), files))
         },
         move |(listed, seen), partial, _| Ok(values(project, listed, seen, partial)),
     )
 }
 
-fn values(project: &str, listed: Listed, seen: Option<SeenBelow>, partial: &Partial) -> Vec<String> {
-    let documents = seen.and_then(Result::ok).map(|below| entries(&below)).unwrap_or_default();
+fn values(project: &str, listed: Listed, seen: Option<SeenFiles>, partial: &Partial) -> Vec<String> {
+    let files = seen.and_then(Result::ok).map(|seen| Files::of(&seen)).unwrap_or_default();
     match partial.name.as_str() {
         name if name == project => fitting(projects(listed), &partial.value),
         "folder" => fitting(FOLDERS.iter().map(|(folder, ..)| (*folder).to_owned()), &partial.value),
         "file" => {
             let folder = partial.others.get("folder");
-            let here = documents.iter().filter(|entry| folder.is_none_or(|folder| entry.path.folder == *folder));
-            fitting(here.map(|entry| entry.path.filename.clone()), &partial.value)
+            let documents = files.documents.iter().map(|entry| &entry.path);
+            let all = documents.chain(files.others.iter().map(|file| &file.path));
+            let here = all.filter(|path| folder.is_none_or(|folder| path.folder == *folder));
+            fitting(here.map(|path| path.filename.clone()), &partial.value)
         }
-        "focus" => tasks(&documents, &partial.value),
+        "focus" => tasks(&files.documents, &partial.value),
         _ => Vec::new(),
     }
 }

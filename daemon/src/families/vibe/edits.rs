@@ -8,12 +8,13 @@ use serde_json::{Value, json};
 use super::arguments::{InitArgs, LogArgs, NewPlanArgs, ReadArgs, StatusArgs, TaskArgs, WriteArgs};
 use super::error::VibeError;
 use super::layout::{
-    DocumentPath, FILE_LIMIT, FOLDERS, in_folder, new_name, project_path, readable_file, with_extension,
+    DocumentPath, FILE_LIMIT, FOLDERS, as_markdown, in_folder, is_markdown, new_name, project_path, readable_files,
+    with_extension,
 };
 use super::looks::{self, Listed};
 use super::model::{Document, decoded, in_place};
 use super::numbers;
-use super::ops::{Seen, file_exists, project_exists};
+use super::ops::{Seen, SeenFirst, file_exists, found, plain_text, project_exists};
 use super::status_line::{changed, spliced};
 use super::uris::{Change, told};
 use crate::clock::Now;
@@ -34,8 +35,9 @@ pub type Around = Option<(Seen, Listed)>;
 pub fn create_doc(((place, listed), root, around): ((Place, Listed), Option<Found>, Around), args: &WriteArgs) -> Done {
     let target = &args.target;
     project_exists(&target.project, listed)?;
-    let path = looks::writable(target)?;
+    let path = looks::creatable(target)?;
     let at = document_path(target);
+    may_have_front_matter(&at, args)?;
     absent(&at, around, "choose another name, or change the file with `update_doc`")?;
     let text = match &args.frontmatter {
         None => args.content.clone(),
@@ -49,39 +51,53 @@ pub fn create_doc(((place, listed), root, around): ((Place, Listed), Option<Foun
         "success": true,
         "path": at.path(),
         "absolute_path": absolute(&place, root, &at.path()),
-        "indexed": true,
+        "indexed": at.is_document(),
     });
     let edit = Edit::nothing().create(place, path, Links::Inside, text.into_bytes());
     Ok((told(Answer::object(answer), &at, Change::Appeared), edit))
 }
 
-/// Other text in a document.
-pub fn update_doc(((place, listed), around): ((Place, Listed), Around), args: &WriteArgs) -> Done {
+/// Other text in a file.
+pub fn update_doc(((place, listed), seen): ((Place, Listed), SeenFirst), args: &WriteArgs) -> Done {
     let target = &args.target;
     project_exists(&target.project, listed)?;
-    let path = looks::writable(target)?;
-    let at = document_path(target);
-    let seen = file_exists(&at.project, &at.in_project(), around.map(|(seen, _)| seen))?;
+    let mut paths = looks::changeable(target)?;
+    let (at, which, seen) = found(target, seen)?;
+    may_have_front_matter(&at, args)?;
+    if !at.is_document() {
+        // Who cannot have read it does not know what would be lost.
+        plain_text(&at, &seen)?;
+    }
     let previous = matching(&at, &seen, args.if_match.as_deref())?;
-    let text = match &args.frontmatter {
-        None => args.content.clone(),
+    let bytes = match &args.frontmatter {
+        _ if !at.is_document() => args.content.clone().into_bytes(),
+        None => args.content.clone().into_bytes(),
         Some(frontmatter) => {
             let current = decoded(&seen.bytes);
             let split = front::split(&args.content);
             let base = split.front.or_else(|| front::split(&current).front);
-            front::merged(base.as_ref(), frontmatter, &args.content[split.body..])
+            front::merged(base.as_ref(), frontmatter, &args.content[split.body..]).into_bytes()
         }
     };
-    fits(&at, text.len())?;
+    fits(&at, bytes.len())?;
     let answer = json!({
         "success": true,
         "path": at.path(),
         "previous_hash": previous,
-        "new_hash": hash_of(text.as_bytes()),
-        "indexed": true,
+        "new_hash": hash_of(&bytes),
+        "indexed": at.is_document(),
     });
-    let edit = replaced(place, path, &seen, text.into_bytes());
+    let edit = replaced(place, paths.swap_remove(which), &seen, bytes);
     Ok((told_if(&edit, Answer::object(answer), &at), edit))
+}
+
+/// Only Markdown has front matter: a block in front of JSON would break it.
+fn may_have_front_matter(at: &DocumentPath, args: &WriteArgs) -> Result<(), VibeError> {
+    let given = args.frontmatter.as_ref().filter(|frontmatter| !frontmatter.is_empty() && !at.is_document());
+    given.map_or(Ok(()), |given| {
+        let given = Value::Object(given.clone());
+        Err(VibeError::argument("frontmatter", "left out for a file that is not Markdown", Some(&given)))
+    })
 }
 
 /// A new task with the next number.
@@ -112,15 +128,15 @@ pub fn task_name(args: &StatusArgs, tasks: Option<&Listed>) -> Result<String, Vi
     if args.task.contains('/') {
         return Err(VibeError::path("task", &args.task, "it must be one name, without separators"));
     }
-    readable_file(&project, "tasks", &args.task).map_err(|error| match error {
+    readable_files(&project, "tasks", &args.task).map_err(|error| match error {
         VibeError::InvalidPath { given, why, .. } => VibeError::InvalidPath { field: "task", given, why },
         other => other,
     })?;
     let entries = tasks.and_then(|listed| listed.as_ref().ok()).map(Vec::as_slice).unwrap_or_default();
-    let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).collect();
+    let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).filter(|name| is_markdown(name)).collect();
     // A name that is not listed may still be a link, or spelt in another Unicode form.
     let found = numbers::resolved(&args.task, &args.project, &names)?;
-    Ok(found.map_or_else(|| with_extension(&args.task), str::to_owned))
+    Ok(found.map_or_else(|| as_markdown(&args.task), str::to_owned))
 }
 
 /// How far a task is now.
@@ -165,11 +181,13 @@ pub fn plan_target(args: &NewPlanArgs) -> ReadArgs {
 pub fn create_plan(((place, listed), around): ((Place, Listed), Around), args: &NewPlanArgs) -> Done {
     let target = plan_target(args);
     project_exists(&target.project, listed)?;
-    let path = looks::writable(&target)?;
+    let path = looks::creatable(&target)?;
     let at = document_path(&target);
     fits(&at, args.content.len())?;
-    let answer =
-        |action: &str| Answer::object(json!({ "success": true, "path": at.path(), "action": action, "indexed": true }));
+    let answer = |action: &str| {
+        let indexed = at.is_document();
+        Answer::object(json!({ "success": true, "path": at.path(), "action": action, "indexed": indexed }))
+    };
     let bytes = args.content.clone().into_bytes();
     match around {
         Some((Ok(seen), _)) => {

@@ -122,6 +122,14 @@ pub enum VibeError {
         /// In bytes.
         limit: u64,
     },
+    /// A file that is no document holds other bytes than text.
+    #[error("`{path}` of project `{project}` is not UTF-8 text")]
+    NotText {
+        /// Whose.
+        project: String,
+        /// Below the project.
+        path: String,
+    },
     /// The disk did not show what was asked for.
     #[error("`{path}` cannot be read: {}", unseen(why))]
     Unseen {
@@ -184,6 +192,7 @@ impl Coded for VibeError {
             Self::FileExists { .. } => "FILE_EXISTS",
             Self::AmbiguousTask { .. } => "AMBIGUOUS_TASK",
             Self::Conflict { .. } => "CONFLICT",
+            Self::NotText { .. } => "FILE_READ_ERROR",
             Self::Unseen { .. } | Self::Unwritten { .. } => "FILESYSTEM_ERROR",
             Self::Index { .. } => "INDEX_ERROR",
         }
@@ -194,6 +203,7 @@ impl Coded for VibeError {
             "READ_ONLY" => Kind::Refused,
             "PROJECT_NOT_FOUND" | "FILE_NOT_FOUND" => Kind::Missing,
             "PROJECT_EXISTS" | "FILE_EXISTS" | "AMBIGUOUS_TASK" | "CONFLICT" => Kind::Conflict,
+            "FILE_READ_ERROR" => Kind::Unreadable,
             "FILESYSTEM_ERROR" | "INDEX_ERROR" => Kind::Internal,
             _ => Kind::Input,
         }
@@ -220,6 +230,7 @@ impl Coded for VibeError {
             Self::FileNotFound { project, path } | Self::FileExists { project, path, .. } => {
                 json!({ "project": project, "path": path })
             }
+            Self::NotText { project, path } => json!({ "project": project, "path": path, "reason": "not_utf8" }),
             Self::AmbiguousTask { project, task, candidates } => {
                 json!({ "project": project, "task": task, "candidates": candidates })
             }
@@ -258,6 +269,7 @@ impl Coded for VibeError {
             Self::AmbiguousTask { .. } => "pass the file name of one of the candidates",
             Self::Conflict { .. } => "read the file again and repeat the call with its new hash",
             Self::TooLarge { .. } => "split the document",
+            Self::NotText { .. } => "open it with a program for files of its kind, or convert it to UTF-8",
             Self::Unseen { .. } => "check the file and its permissions",
             Self::Unwritten { why, .. } => why.hint(),
             Self::Index { .. } => "try again in a moment; `reindex` with `full` rebuilds it",
@@ -329,6 +341,7 @@ mod tests {
             VibeError::FileExists { project: text(), path: text(), hint: "choose" },
             VibeError::AmbiguousTask { project: text(), task: text(), candidates: vec![text(), text()] },
             VibeError::Conflict { project: text(), path: text(), expected: text(), actual: text() },
+            VibeError::NotText { project: text(), path: text() },
             VibeError::unseen("x", Unseen::Denied),
             VibeError::unseen("x", Unseen::Outside),
             VibeError::Unwritten { path: text(), why: Unwritable::DiskFull },
@@ -349,6 +362,7 @@ mod tests {
             "FILE_EXISTS",
             "AMBIGUOUS_TASK",
             "CONFLICT",
+            "FILE_READ_ERROR",
             "FILESYSTEM_ERROR",
             "INVALID_PATH",
             "FILESYSTEM_ERROR",

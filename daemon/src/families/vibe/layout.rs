@@ -12,6 +12,12 @@ use crate::tools::Session;
 /// Larger documents are neither read nor changed.
 pub const FILE_LIMIT: u64 = 16 * 1024 * 1024;
 
+/// Extensions of text files that keep their name: they are written and read as given, and never searched.
+const TEXT_EXTENSIONS: [&str; 26] = [
+    "txt", "json", "jsonl", "yaml", "yml", "toml", "csv", "tsv", "xml", "html", "css", "js", "ts", "py", "rs", "go",
+    "sh", "sql", "svg", "log", "cfg", "ini", "mdx", "rst", "adoc", "tex",
+];
+
 /// The plan that is meant when nobody names one.
 pub const MAIN_PLAN: &str = "execution-plan.md";
 
@@ -50,12 +56,17 @@ pub fn is_read_only(session: &Session) -> bool {
 /// Whether a file of the workspace is a document, by its path below the root.
 pub fn is_document(path: &str) -> bool {
     let is_hidden = path.split('/').any(|part| part.starts_with('.'));
-    path.contains('/') && !is_hidden && has_extension(path)
+    path.contains('/') && !is_hidden && is_markdown(path)
 }
 
-fn has_extension(name: &str) -> bool {
-    let at = name.len().saturating_sub(3);
-    name.len() > 3 && name.get(at..).is_some_and(|end| end.eq_ignore_ascii_case(".md"))
+/// Whether a name is that of a document.
+pub fn is_markdown(name: &str) -> bool {
+    has_extension(name, &["md"])
+}
+
+fn has_extension(name: &str, extensions: &[&str]) -> bool {
+    let is_one = |extension: &str| extensions.iter().any(|known| known.eq_ignore_ascii_case(extension));
+    name.rsplit_once('.').is_some_and(|(stem, extension)| !stem.is_empty() && is_one(extension))
 }
 
 /// Where a document is.
@@ -105,6 +116,11 @@ impl DocumentPath {
         }
     }
 
+    /// Whether it can be searched and has metadata of its own; other files are text, or whatever they are.
+    pub fn is_document(&self) -> bool {
+        is_markdown(&self.filename)
+    }
+
     fn is_status(&self) -> bool {
         self.folder.is_empty() && self.filename == "status.md"
     }
@@ -123,7 +139,7 @@ impl DocumentPath {
     /// The name without directories and extension.
     pub fn full_stem(&self) -> &str {
         let name = self.filename.rsplit('/').next().unwrap_or(&self.filename);
-        if has_extension(name) { &name[..name.len() - 3] } else { name }
+        if is_markdown(name) { &name[..name.len() - 3] } else { name }
     }
 }
 
@@ -155,19 +171,25 @@ pub fn readable_folder(folder: &str) -> Result<(), VibeError> {
     if folder.is_empty() { Ok(()) } else { name("folder", folder).map(drop) }
 }
 
-/// A file to read, at any depth, with the extension that documents have.
-pub fn readable_file(project: &RelativePath, folder: &str, filename: &str) -> Result<RelativePath, VibeError> {
+/// A file to read, at any depth, under each name that may be meant.
+pub fn readable_files(project: &RelativePath, folder: &str, filename: &str) -> Result<Vec<RelativePath>, VibeError> {
     if filename.is_empty() {
         return Err(VibeError::path("filename", filename, "it is empty"));
     }
     for part in filename.split('/') {
         plain("filename", filename, part)?;
     }
-    below(project, folder, &with_extension(filename))
+    names_meant(filename).iter().map(|name| below(project, folder, name)).collect()
 }
 
-/// A file to write: one name, with the extension that documents have.
-pub fn writable_file(project: &RelativePath, folder: &str, filename: &str) -> Result<RelativePath, VibeError> {
+/// A file to change: one name, or what else may be meant by it.
+pub fn writable_files(project: &RelativePath, folder: &str, filename: &str) -> Result<Vec<RelativePath>, VibeError> {
+    name("filename", filename)?;
+    names_meant(filename).iter().map(|name| below(project, folder, name)).collect()
+}
+
+/// A file to make: one name, with the extension that it gets.
+pub fn new_file(project: &RelativePath, folder: &str, filename: &str) -> Result<RelativePath, VibeError> {
     name("filename", filename)?;
     below(project, folder, &with_extension(filename))
 }
@@ -177,9 +199,21 @@ pub fn new_name(filename: &str) -> Result<(), VibeError> {
     names::check(filename).map_err(|why| VibeError::path("filename", filename, why.to_string()))
 }
 
-/// `.md` at the end.
+/// The name of a file that is made under this name: `.md` at the end, unless it has a known extension.
 pub fn with_extension(filename: &str) -> String {
-    if has_extension(filename) { filename.to_owned() } else { format!("{filename}.md") }
+    if has_extension(filename, &TEXT_EXTENSIONS) { filename.to_owned() } else { as_markdown(filename) }
+}
+
+/// The name of a document: `.md` at the end, whatever other extension there is.
+pub fn as_markdown(filename: &str) -> String {
+    if is_markdown(filename) { filename.to_owned() } else { format!("{filename}.md") }
+}
+
+/// The names of files that a name may mean; the first that is there counts. A file of any kind has its own name, so
+/// that what is listed can be read.
+pub fn names_meant(filename: &str) -> Vec<String> {
+    let (name, extended) = (filename.to_owned(), with_extension(filename));
+    if name == extended { vec![name] } else { vec![name, extended] }
 }
 
 /// One name, in one piece.
@@ -284,6 +318,10 @@ mod tests {
         assert_eq!(seen, expected, "{read:?}");
     }
 
+    fn first(paths: Result<Vec<RelativePath>, VibeError>) -> Result<RelativePath, VibeError> {
+        paths.map(|paths| paths[0].clone())
+    }
+
     #[test]
     fn names_lead_nowhere_else() {
         let bad = [
@@ -305,17 +343,43 @@ mod tests {
         ];
         for given in bad {
             let project = project_path("p").expect("a project");
-            check_names(readable_file(&project, "tasks", given), Err("INVALID_PATH"));
-            check_names(writable_file(&project, "tasks", given), Err("INVALID_PATH"));
+            check_names(first(readable_files(&project, "tasks", given)), Err("INVALID_PATH"));
+            check_names(first(writable_files(&project, "tasks", given)), Err("INVALID_PATH"));
+            check_names(new_file(&project, "tasks", given), Err("INVALID_PATH"));
             check_names(project_path(given), Err("INVALID_PATH"));
         }
         let project = project_path("日本 é").expect("a project");
         check_names(project_path("a/b"), Err("INVALID_PATH"));
-        check_names(readable_file(&project, "", "x.md"), Ok("日本 é/x.md"));
-        check_names(readable_file(&project, "assets", "d/x.md"), Ok("日本 é/assets/d/x.md"));
-        check_names(writable_file(&project, "assets", "d/x.md"), Err("INVALID_PATH"));
-        check_names(writable_file(&project, "plans", "x"), Ok("日本 é/plans/x.md"));
-        check_names(writable_file(&project, "", "x.MD"), Ok("日本 é/x.MD"));
-        check_names(writable_file(&project, "", "v1.2"), Ok("日本 é/v1.2.md"));
+        check_names(first(readable_files(&project, "", "x.md")), Ok("日本 é/x.md"));
+        check_names(first(readable_files(&project, "assets", "d/x.md")), Ok("日本 é/assets/d/x.md"));
+        check_names(first(writable_files(&project, "assets", "d/x.md")), Err("INVALID_PATH"));
+        check_names(first(writable_files(&project, "assets", "x.png")), Ok("日本 é/assets/x.png"));
+        check_names(new_file(&project, "assets", "d/x.md"), Err("INVALID_PATH"));
+        check_names(new_file(&project, "plans", "x"), Ok("日本 é/plans/x.md"));
+        check_names(new_file(&project, "assets", "x.json"), Ok("日本 é/assets/x.json"));
+    }
+
+    #[test]
+    fn known_extensions_stay_and_other_names_are_documents() {
+        let check = |filename: &str, expected: &str| assert_eq!(with_extension(filename), expected);
+        for extension in TEXT_EXTENSIONS {
+            let filename = format!("a.{extension}");
+            check(&filename, &filename);
+            assert_eq!(as_markdown(&filename), format!("{filename}.md"));
+            assert_eq!(names_meant(&filename), [filename.clone()]);
+            assert!(!is_markdown(&filename) && !is_document(&format!("p/{filename}")));
+        }
+        for filename in ["a.md", "x.MD", "data.JSON", "a.b.Yaml", "メモ.txt", "d/x.csv"] {
+            check(filename, filename);
+        }
+        check("notes", "notes.md");
+        check("v1.2", "v1.2.md");
+        check("json", "json.md");
+        check("a.json.", "a.json..md");
+        check("pic.png", "pic.png.md");
+        check("a.markdown", "a.markdown.md");
+        assert_eq!(names_meant("pic.png"), ["pic.png", "pic.png.md"]);
+        assert_eq!(names_meant("notes"), ["notes", "notes.md"]);
+        assert_eq!(names_meant("notes.md"), ["notes.md"]);
     }
 }

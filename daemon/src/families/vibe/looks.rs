@@ -4,14 +4,16 @@
 use super::arguments::{LogArgs, ReadArgs, StatusArgs, WriteArgs};
 use super::error::VibeError;
 use super::layout::{
-    self, FILE_LIMIT, in_folder, is_document, place, project_path, readable_file, readable_folder, standard_folder,
-    writable_file,
+    self, FILE_LIMIT, in_folder, is_document, new_file, place, project_path, readable_files, readable_folder,
+    standard_folder, writable_files,
 };
 use super::model::Document;
 use super::task_file::named;
 use crate::clock::Now;
 use crate::disk::RelativePath;
-use crate::families::need::{Carried, Entry, FileAt, FirstAt, Links, ListingAt, ModelsBelow, Place, Unseen};
+use crate::families::need::{
+    Carried, Entry, FileAt, FilesBelow, FirstAt, FirstFileAt, Links, ListingAt, ModelsBelow, Place, Unseen,
+};
 use crate::tools::Session;
 
 /// Deeper directories are not walked.
@@ -52,6 +54,11 @@ pub fn documents(place: &Place, project: Option<RelativePath>) -> ModelsBelow<Do
     ModelsBelow::new(place.clone(), project, wanted, FILE_LIMIT).down_to(DEPTH)
 }
 
+/// The same, with the names of all other files beside them.
+pub fn files(place: &Place, project: Option<RelativePath>) -> FilesBelow<Document> {
+    FilesBelow(documents(place, project))
+}
+
 /// The models of a project's tasks, or of those of all projects.
 pub fn tasks(place: &Place, project: Option<&RelativePath>) -> ModelsBelow<Document> {
     let directory = project.and_then(|project| project.join("tasks"));
@@ -75,20 +82,30 @@ pub fn real_root(place: &Place) -> FirstAt {
     }
 }
 
-/// The document that a reader means.
-pub fn readable(target: &ReadArgs) -> Result<RelativePath, VibeError> {
+/// The files that a reader may mean.
+pub fn readable(target: &ReadArgs) -> Result<Vec<RelativePath>, VibeError> {
     let project = project_path(&target.project)?;
     readable_folder(&target.folder)?;
-    readable_file(&project, &target.folder, &target.filename)
+    readable_files(&project, &target.folder, &target.filename)
 }
 
-/// The document that a writer means.
-pub fn writable(target: &ReadArgs) -> Result<RelativePath, VibeError> {
+/// The files that a writer may mean who changes one.
+pub fn changeable(target: &ReadArgs) -> Result<Vec<RelativePath>, VibeError> {
+    writable_files(&writable_folder(target)?, &target.folder, &target.filename)
+}
+
+/// The file that a writer means who makes one.
+pub fn creatable(target: &ReadArgs) -> Result<RelativePath, VibeError> {
+    new_file(&writable_folder(target)?, &target.folder, &target.filename)
+}
+
+/// The project of a folder that may be written into.
+fn writable_folder(target: &ReadArgs) -> Result<RelativePath, VibeError> {
     let project = project_path(&target.project)?;
     // What is no name at all is a wrong path; what is only no folder of ours is a wrong folder.
     readable_folder(&target.folder)?;
     layout::standard_folder_or_none(&target.folder)?;
-    writable_file(&project, &target.folder, &target.filename)
+    Ok(project)
 }
 
 /// The folder of a search.
@@ -101,17 +118,29 @@ pub fn searchable(folder: Option<&str>) -> Result<(), VibeError> {
 }
 
 /// What `read_doc` looks at.
-pub fn reading(target: &ReadArgs, session: &Session) -> Result<(Ground, Option<FileAt>), VibeError> {
+pub fn reading(target: &ReadArgs, session: &Session) -> Result<(Ground, Option<FirstFileAt>), VibeError> {
     let ground = ground(&target.project, session)?;
-    let file = readable(target).ok().map(|path| file(&ground.0.0, path));
+    let file = readable(target).ok().map(|paths| first_file(&ground.0.0, paths));
     Ok((ground, file))
 }
 
-/// What a tool looks at that writes a whole document: the file, and who lives beside it.
-pub fn writing(target: &ReadArgs, session: &Session) -> Result<(Ground, Around), VibeError> {
+/// What `update_doc` looks at.
+pub fn changing(target: &ReadArgs, session: &Session) -> Result<(Ground, Option<FirstFileAt>), VibeError> {
     may_write(session)?;
     let ground = ground(&target.project, session)?;
-    let around = writable(target).ok().map(|path| around(&ground.0.0, path));
+    let file = changeable(target).ok().map(|paths| first_file(&ground.0.0, paths));
+    Ok((ground, file))
+}
+
+fn first_file(place: &Place, paths: Vec<RelativePath>) -> FirstFileAt {
+    FirstFileAt(paths.into_iter().map(|path| file(place, path)).collect())
+}
+
+/// What a tool looks at that may make a file: the file, and who lives beside it.
+pub fn making(target: &ReadArgs, session: &Session) -> Result<(Ground, Around), VibeError> {
+    may_write(session)?;
+    let ground = ground(&target.project, session)?;
+    let around = creatable(target).ok().map(|path| around(&ground.0.0, path));
     Ok((ground, around))
 }
 
@@ -122,7 +151,7 @@ fn around(place: &Place, path: RelativePath) -> (FileAt, ListingAt) {
 
 /// The same for `create_doc`, which also says where the file really is.
 pub fn creating(args: &WriteArgs, session: &Session) -> Result<((Ground, FirstAt), Around), VibeError> {
-    let (ground, around) = writing(&args.target, session)?;
+    let (ground, around) = making(&args.target, session)?;
     let root = real_root(&ground.0.0);
     Ok(((ground, root), around))
 }

@@ -1,7 +1,7 @@
 //! Numbers in the names of tasks: the next one, and the task that a number means.
 
 use super::error::VibeError;
-use super::layout::with_extension;
+use super::layout::as_markdown;
 
 /// The number of `004-title.md` or `004.md`.
 pub fn number(filename: &str) -> Option<u64> {
@@ -30,7 +30,7 @@ pub fn shown(number: u64) -> String {
 /// The file that somebody means: by its name, with or without its extension, or by its number.
 pub fn resolved<'a>(task: &str, project: &str, filenames: &[&'a str]) -> Result<Option<&'a str>, VibeError> {
     let named = |name: &str| filenames.iter().find(|filename| **filename == name).copied();
-    if let Some(filename) = named(task).or_else(|| named(&with_extension(task))) {
+    if let Some(filename) = named(task).or_else(|| named(&as_markdown(task))) {
         return Ok(Some(filename));
     }
     let wanted = task.bytes().all(|byte| byte.is_ascii_digit()).then(|| task.parse::<u64>().ok()).flatten();

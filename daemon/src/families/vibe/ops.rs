@@ -1,26 +1,30 @@
 //! The verbs that only read: what was seen and the arguments come in, answers go out. Pure; the order of the checks is
 //! the contract's.
 
-use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use super::arguments::{ListArgs, PlanArgs, ReadArgs};
 use super::error::VibeError;
-use super::layout::{DocumentPath, in_folder, with_extension};
+use super::layout::{DocumentPath, in_folder, names_meant, with_extension};
 use super::looks::{self, Listed};
+use super::metadata::Said;
 use super::model::{Document, decoded, shown};
 use super::plan::Plan;
-use super::workspace::{Entry, entries};
+use super::workspace::{Entry, Files, entries};
 use crate::clock::Now;
-use crate::families::need::{Below, FileAt, FileSeen, Place, Unseen};
+use crate::families::need::{Below, FileAt, FileSeen, FilesSeen, Place, Unseen};
 use crate::text::front;
 use crate::text::hash::hash_of;
 use crate::tools::Answer;
 
 /// A file as it was seen.
 pub type Seen = Result<FileSeen, Unseen>;
+/// The first of several files as it was seen; none if none may be looked at.
+pub type SeenFirst = Option<(usize, Seen)>;
 /// Models as they were seen.
 pub type SeenBelow = Result<Vec<Below<Document>>, Unseen>;
+/// Models and other files as they were seen.
+pub type SeenFiles = Result<FilesSeen<Document>, Unseen>;
 
 /// Whether the project is there.
 pub fn project_exists(project: &str, listed: Listed) -> Result<(), VibeError> {
@@ -59,27 +63,57 @@ pub fn models(seen: SeenBelow) -> Result<Vec<Entry>, VibeError> {
     }
 }
 
-/// A whole document.
-pub fn read_doc((listed, seen): (Listed, Option<Seen>), args: &ReadArgs, now: &Now) -> Result<Value, VibeError> {
-    project_exists(&args.project, listed)?;
-    looks::readable(args)?;
-    let filename = with_extension(&args.filename);
-    let seen = file_exists(&args.project, &in_folder(&args.folder, &filename), seen)?;
-    let path = DocumentPath { project: args.project.clone(), folder: args.folder.clone(), filename };
-    Ok(document(&path, &seen, &now.zone))
+/// The same for models and the files beside them.
+pub fn files(seen: SeenFiles) -> Result<Files, VibeError> {
+    match seen {
+        Ok(seen) => Ok(Files::of(&seen)),
+        Err(Unseen::Missing | Unseen::NoTree | Unseen::IsFile) => Ok(Files::default()),
+        Err(why) => Err(VibeError::unseen("tasks", why)),
+    }
 }
 
-fn document(path: &DocumentPath, seen: &FileSeen, zone: &TimeZone) -> Value {
-    let said = Document::of(&decoded(&seen.bytes)).said;
-    json!({
-        "project": path.project,
-        "folder": path.folder,
-        "filename": path.filename,
-        "path": path.path(),
-        "metadata": said.metadata(path, seen.identity.modified_ns, zone).json(),
-        "content": shown(&seen.bytes),
+/// A file that must be there under one of the names that may be meant: its place, which of the names, and its bytes.
+pub fn found(target: &ReadArgs, seen: SeenFirst) -> Result<(DocumentPath, usize, FileSeen), VibeError> {
+    let mut names = names_meant(&target.filename);
+    let (which, seen) = match seen {
+        Some((which, seen)) => (which.min(names.len() - 1), Some(seen)),
+        None => (names.len() - 1, None),
+    };
+    let filename = names.swap_remove(which);
+    let seen = file_exists(&target.project, &in_folder(&target.folder, &filename), seen)?;
+    let at = DocumentPath { project: target.project.clone(), folder: target.folder.clone(), filename };
+    Ok((at, which, seen))
+}
+
+/// The text of a file that is no document: all of it as it is, or nothing.
+pub fn plain_text<'a>(at: &DocumentPath, seen: &'a FileSeen) -> Result<&'a str, VibeError> {
+    let not_text = |_| VibeError::NotText { project: at.project.clone(), path: at.in_project() };
+    str::from_utf8(&seen.bytes).map_err(not_text)
+}
+
+/// A whole document, or another file that is text.
+pub fn read_doc((listed, seen): (Listed, SeenFirst), args: &ReadArgs, now: &Now) -> Result<Value, VibeError> {
+    project_exists(&args.project, listed)?;
+    looks::readable(args)?;
+    let (at, _, seen) = found(args, seen)?;
+    let (said, content) = said(&at, &seen)?;
+    Ok(json!({
+        "project": at.project,
+        "folder": at.folder,
+        "filename": at.filename,
+        "path": at.path(),
+        "metadata": said.metadata(&at, seen.identity.modified_ns, &now.zone).json(),
+        "content": content,
         "hash": hash_of(&seen.bytes),
-    })
+    }))
+}
+
+/// What a file says about itself, and its text. Only documents say anything.
+fn said(at: &DocumentPath, seen: &FileSeen) -> Result<(Said, String), VibeError> {
+    match at.is_document() {
+        true => Ok((Document::of(&decoded(&seen.bytes)).said, shown(&seen.bytes))),
+        false => Ok((Said::default(), plain_text(at, seen)?.to_owned())),
+    }
 }
 
 /// The tasks that a caller wants.
@@ -144,27 +178,27 @@ pub fn plan_target(args: &PlanArgs) -> ReadArgs {
 }
 
 /// A plan, and what it says about its tasks.
-pub fn get_plan((listed, seen): (Listed, Option<Seen>), args: &PlanArgs, now: &Now) -> Result<Answer, VibeError> {
+pub fn get_plan((listed, seen): (Listed, SeenFirst), args: &PlanArgs, now: &Now) -> Result<Answer, VibeError> {
     let target = plan_target(args);
     project_exists(&target.project, listed)?;
     looks::readable(&target)?;
-    let path = DocumentPath { project: target.project, folder: target.folder, filename: target.filename };
-    let seen = match file_exists(&path.project, &path.in_project(), seen) {
-        Ok(seen) => Some(seen),
+    let parts = match found(&target, seen) {
+        Ok((at, _, seen)) => {
+            let (said, content) = said(&at, &seen)?;
+            let metadata = said.metadata(&at, seen.identity.modified_ns, &now.zone);
+            let metadata = json!({ "type": metadata.kind, "updated": metadata.updated.to_string() });
+            let body = if at.is_document() { front::split(&content).body } else { 0 };
+            let parsed = Plan::of(&content[body..]).json();
+            Some((metadata, content, parsed, hash_of(&seen.bytes)))
+        }
         Err(VibeError::FileNotFound { .. }) => None,
         Err(error) => return Err(error),
     };
-    let parts = seen.as_ref().map(|seen| {
-        let text = decoded(&seen.bytes);
-        let body = &text[front::split(&text).body..];
-        let metadata = Document::of(&text).said.metadata(&path, seen.identity.modified_ns, &now.zone);
-        let metadata = json!({ "type": metadata.kind, "updated": metadata.updated.to_string() });
-        (metadata, shown(&seen.bytes), Plan::of(body).json(), hash_of(&seen.bytes))
-    });
+    let at = DocumentPath { project: target.project, folder: target.folder, filename: target.filename };
     Ok(Answer::object(json!({
-        "project": path.project,
-        "filename": path.filename,
-        "path": path.path(),
+        "project": at.project,
+        "filename": at.filename,
+        "path": at.path(),
         "exists": parts.is_some(),
         "metadata": parts.as_ref().map(|(metadata, ..)| metadata),
         "content": parts.as_ref().map(|(_, content, ..)| content),

@@ -7,7 +7,7 @@ use super::arguments::ReadArgs;
 use super::complete::{completion, projects};
 use super::edits::absolute;
 use super::layout::{place, project_path};
-use super::ops::{models, project_exists, read_doc};
+use super::ops::{files, project_exists, read_doc};
 use super::workspace::Project;
 use super::{looks, uris};
 use crate::families::need::Carried;
@@ -30,14 +30,14 @@ fn all() -> Resource {
         read: halves(
             |_: &Variables, session: &Session| {
                 let place = place(session);
-                let looked = (looks::listing(&place, None), looks::documents(&place, None));
+                let looked = (looks::listing(&place, None), looks::files(&place, None));
                 Ok((Carried(place.clone()), looks::real_root(&place), looked))
             },
             |(place, root, (listed, seen)), _, now| {
-                let entries = models(seen)?;
+                let files = files(seen)?;
                 let summary = |name: &String| {
                     let path = absolute(&place, root.clone(), name);
-                    Project::of(name, &entries).summary(path.as_str().unwrap_or_default(), &now.zone)
+                    Project::with_others(name, &files).summary(path.as_str().unwrap_or_default(), &now.zone)
                 };
                 let projects: Vec<Value> = projects(listed).iter().map(summary).collect();
                 Ok(contents(&json!({ "projects": projects })))
@@ -60,16 +60,16 @@ fn one() -> Resource {
             |variables: &Variables, session: &Session| {
                 let path = project_path(&variable(variables, "name"))?;
                 let place = place(session);
-                let looked = (looks::listing(&place, Some(path.clone())), looks::documents(&place, Some(path)));
+                let looked = (looks::listing(&place, Some(path.clone())), looks::files(&place, Some(path)));
                 Ok((Carried(place.clone()), looks::real_root(&place), looked))
             },
             |(place, root, (listed, seen)), variables, now| {
                 let name = variable(variables, "name");
                 project_exists(&name, listed)?;
-                let entries = models(seen)?;
+                let files = files(seen)?;
                 let path = absolute(&place, root, &name);
                 let path = path.as_str().unwrap_or_default();
-                Ok(contents(&Project::of(&name, &entries).files(path, &now.zone)))
+                Ok(contents(&Project::with_others(&name, &files).files(path, &now.zone)))
             },
         ),
         complete: Some(completion("name")),
@@ -82,7 +82,7 @@ fn document() -> Resource {
         uri: uris::DOCUMENT,
         name: "document",
         title: "Document",
-        description: "One document with its metadata, as read_doc gives it.",
+        description: "One document or text file with its metadata, as read_doc gives it.",
         mime: "application/json",
         list: None,
         read: halves(

@@ -26,8 +26,8 @@ pub fn table() -> Vec<Tool> {
 fn read_doc() -> Tool {
     Tool::read(
         ("read_doc", "Read document"),
-        "Use this to read one whole document of a project. `metadata` has type, status, date, tags and owner; `hash` can \
-         be passed as `if_match` when writing.",
+        "Use this to read one whole document, or another text file, of a project. `metadata` has type, status, date, tags \
+         and owner; `hash` can be passed as `if_match` when writing.",
         |args: &ReadArgs, session: &Session| Ok(looks::reading(args, session)?),
         |((_, listed), seen), args: &ReadArgs, now| Ok(Answer::object(ops::read_doc((listed, seen), args, now)?)),
     )
@@ -63,8 +63,8 @@ fn get_plan() -> Tool {
 fn create_doc() -> Tool {
     Tool::write(
         ("create_doc", "Create document"),
-        "Use this to write a new document into a folder of a project. Never overwrites: an existing file is \
-         `FILE_EXISTS`. `.md` is added to the name if it is missing.",
+        "Use this to write a new file into a folder of a project. Never overwrites: an existing file is `FILE_EXISTS`. \
+         `.md` is added to a name without a known extension such as .json or .txt; only Markdown can be searched.",
         CREATES,
         |args: &CreateArgs, session: &Session| Ok(looks::creating(&args.0, session)?),
         |((ground, root), around), args: &CreateArgs, _| Ok(edits::create_doc((ground, root, around), &args.0)?),
@@ -74,10 +74,10 @@ fn create_doc() -> Tool {
 fn update_doc() -> Tool {
     Tool::write(
         ("update_doc", "Replace document"),
-        "Use this to replace the whole text of an existing document. `frontmatter` is merged into its front matter; \
-         without it the file becomes exactly `content`.",
+        "Use this to replace the whole text of an existing file. `frontmatter` is merged into its front matter; without \
+         it the file becomes exactly `content`.",
         REPLACES,
-        |args: &UpdateArgs, session: &Session| Ok(looks::writing(&args.0.target, session)?),
+        |args: &UpdateArgs, session: &Session| Ok(looks::changing(&args.0.target, session)?),
         |seen, args: &UpdateArgs, _| Ok(edits::update_doc(seen, &args.0)?),
     )
 }
@@ -113,7 +113,7 @@ fn create_plan() -> Tool {
         ("create_plan", "Write plan"),
         "Use this to write a project's execution plan, new or in place of the one that is there. `action` says which.",
         REPLACES,
-        |args: &NewPlanArgs, session: &Session| Ok(looks::writing(&edits::plan_target(args), session)?),
+        |args: &NewPlanArgs, session: &Session| Ok(looks::making(&edits::plan_target(args), session)?),
         |seen, args: &NewPlanArgs, _| Ok(edits::create_plan(seen, args)?),
     )
 }

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
@@ -11,7 +12,8 @@ use super::layout::{DocumentPath, FOLDERS};
 use super::metadata::{Metadata, date_of, day, instant};
 use super::model::Document;
 use super::numbers;
-use crate::families::need::Below;
+use crate::disk::{Identity, RelativePath};
+use crate::families::need::{Below, FilesSeen};
 
 /// One document of several.
 #[derive(Debug, Clone)]
@@ -22,6 +24,35 @@ pub struct Entry {
     pub document: Arc<Document>,
     /// When its file changed last.
     pub modified_ns: i128,
+}
+
+/// A file that is no document: only its name and its time are known.
+#[derive(Debug, Clone)]
+pub struct OtherFile {
+    /// Where it is.
+    pub path: DocumentPath,
+    /// When it changed last.
+    pub modified_ns: i128,
+}
+
+/// All files of one or more projects, by project, folder and name.
+#[derive(Debug, Default)]
+pub struct Files {
+    /// Those that can be searched.
+    pub documents: Vec<Entry>,
+    /// The others.
+    pub others: Vec<OtherFile>,
+}
+
+impl Files {
+    /// Those that were seen.
+    pub fn of(seen: &FilesSeen<Document>) -> Self {
+        let other = |(path, identity): &(RelativePath, Identity)| {
+            let path = DocumentPath::of(path.as_str())?;
+            Some(OtherFile { path, modified_ns: identity.modified_ns })
+        };
+        Self { documents: entries(&seen.models), others: seen.others.iter().filter_map(other).collect() }
+    }
 }
 
 /// Those that could be read, by project, folder and name.
@@ -61,29 +92,42 @@ impl Entry {
     }
 
     /// The day of a session: what its name says, else when its file changed.
-    pub fn session_day(&self, zone: &TimeZone) -> jiff::civil::Date {
+    pub fn session_day(&self, zone: &TimeZone) -> Date {
         day(self.path.full_stem()).unwrap_or_else(|| date_of(self.modified_ns, zone))
     }
 }
 
-/// The documents of one project.
+/// The documents of one project, and perhaps its other files.
 #[derive(Debug)]
 pub struct Project<'a> {
     /// Its name.
     pub name: &'a str,
     /// What is in it.
     pub entries: Vec<&'a Entry>,
+    others: Vec<&'a OtherFile>,
 }
 
 impl<'a> Project<'a> {
     /// Those of these documents that belong to it.
     pub fn of(name: &'a str, entries: &'a [Entry]) -> Self {
-        Self { name, entries: entries.iter().filter(|entry| entry.path.project == name).collect() }
+        let entries = entries.iter().filter(|entry| entry.path.project == name).collect();
+        Self { name, entries, others: Vec::new() }
+    }
+
+    /// The same with the other files that belong to it.
+    pub fn with_others(name: &'a str, files: &'a Files) -> Self {
+        let others = files.others.iter().filter(|file| file.path.project == name).collect();
+        Self { others, ..Self::of(name, &files.documents) }
     }
 
     /// What is in a folder.
     pub fn folder(&self, folder: &str) -> impl Iterator<Item = &'a Entry> {
         self.entries.iter().copied().filter(move |entry| entry.path.folder == folder)
+    }
+
+    /// What else is in a folder.
+    fn others(&self, folder: &str) -> impl Iterator<Item = &'a OtherFile> {
+        self.others.iter().copied().filter(move |file| file.path.folder == folder)
     }
 
     /// Its tasks that are so far.
@@ -116,7 +160,8 @@ impl<'a> Project<'a> {
         let count = |status: &str| self.tasks(status).len();
         let (pending, in_progress) = (count("pending"), count("in-progress"));
         let last = self.folder("sessions").map(|entry| entry.session_day(zone)).max();
-        let folders = FOLDERS.iter().map(|(folder, ..)| ((*folder).to_owned(), self.folder(folder).count().into()));
+        let all = |folder: &str| self.folder(folder).count() + self.others(folder).count();
+        let folders = FOLDERS.iter().map(|(folder, ..)| ((*folder).to_owned(), all(folder).into()));
         json!({
             "name": self.name,
             "path": path,
@@ -135,14 +180,19 @@ impl<'a> Project<'a> {
 
     /// With its files, as `vibe://projects/{name}` shows it.
     pub fn files(&self, path: &str, zone: &TimeZone) -> Value {
-        let listed = |entry: &Entry| {
-            let updated = entry.metadata(zone).updated.to_string();
-            match entry.path.folder == "tasks" {
-                true => json!({ "filename": entry.path.filename, "status": entry.status(), "updated": updated }),
-                false => json!({ "filename": entry.path.filename, "updated": updated }),
-            }
+        let listed = |at: &'a DocumentPath, status: Option<&str>, updated: Date| match at.folder == "tasks" {
+            true => json!({ "filename": at.filename, "status": status, "updated": updated.to_string() }),
+            false => json!({ "filename": at.filename, "updated": updated.to_string() }),
         };
-        let folder = |folder: &str| Value::Array(self.folder(folder).map(listed).collect());
+        let document = |entry: &'a Entry| listed(&entry.path, entry.status(), entry.metadata(zone).updated);
+        let other = |file: &'a OtherFile| listed(&file.path, None, date_of(file.modified_ns, zone));
+        let folder = |folder: &str| {
+            let documents = self.folder(folder).map(|entry| (&entry.path.filename, document(entry)));
+            let mut files: Vec<(&String, Value)> = documents.collect();
+            files.extend(self.others(folder).map(|file| (&file.path.filename, other(file))));
+            files.sort_by_key(|(filename, _)| *filename);
+            Value::Array(files.into_iter().map(|(_, listed)| listed).collect())
+        };
         let folders: Map<String, Value> = FOLDERS.iter().map(|(name, ..)| ((*name).to_owned(), folder(name))).collect();
         json!({
             "name": self.name,
@@ -203,6 +253,41 @@ pub(super) mod tests {
         check(&entries, "/1/root_files", json!([{ "filename": "status.md", "updated": "2026-01-02" }]));
         check(&[], "/0/last_updated", json!(null));
         check(&[], "/0/stats/last_session_date", json!(null));
+    }
+
+    #[test]
+    fn other_files_are_listed_and_counted_but_are_no_documents() {
+        let other = |path: &str, days: i128| {
+            let Entry { path, modified_ns, .. } = entry(path, "", days);
+            OtherFile { path, modified_ns }
+        };
+        let documents = vec![entry("p/assets/b.md", "", 1), entry("p/tasks/001-a.md", "Status: done", 1)];
+        let others = vec![
+            other("p/Makefile", 2),
+            other("p/assets/a.png", 3),
+            other("p/assets/deep/c.svg", 4),
+            other("p/sessions/2030-01-01.log", 5),
+            other("p/tasks/000-data.json", 6),
+            other("q/assets/d.png", 7),
+        ];
+        let files = Files { documents, others };
+        let project = Project::with_others("p", &files);
+        let summary = project.summary("/v/p", &TimeZone::UTC);
+        assert_eq!(summary["stats"]["total_docs"], 2);
+        assert_eq!(summary["stats"]["last_session_date"], json!(null), "a log is no note");
+        assert_eq!(summary["last_updated"], "2026-01-02T00:00:00Z");
+        let folders = &summary["folders"];
+        assert_eq!((&folders["assets"], &folders["tasks"], &folders["sessions"]), (&json!(3), &json!(2), &json!(1)));
+        let listed = project.files("/v/p", &TimeZone::UTC);
+        let assets = json!([
+            { "filename": "a.png", "updated": "2026-01-04" },
+            { "filename": "b.md", "updated": "2026-01-02" },
+            { "filename": "deep/c.svg", "updated": "2026-01-05" },
+        ]);
+        assert_eq!(listed["folders"]["assets"], assets);
+        let data = json!({ "filename": "000-data.json", "status": null, "updated": "2026-01-07" });
+        assert_eq!(listed["folders"]["tasks"][0], data);
+        assert_eq!(listed["root_files"], json!([{ "filename": "Makefile", "updated": "2026-01-03" }]));
     }
 
     #[test]

@@ -98,14 +98,14 @@ fn a_name_that_some_systems_take_for_another_is_taken() {
 #[test]
 fn an_update_replaces_everything_and_keeps_the_mode() {
     let mut vibe = Vibe::new();
-    let path = vibe.write("demo/plans/a.md", "---\na: 1\n---\nold\r\n");
+    let path = vibe.write("demo/plans/a.md", "# Old\r\n");
     fs::set_permissions(&path, fs::Permissions::from_mode(0o640)).expect("a mode");
     let update =
         |content: &str| json!({ "project": "demo", "folder": "plans", "filename": "a.md", "content": content });
     let expected = json!({
         "success": true,
         "path": "demo/plans/a.md",
-        "previous_hash": sha256("---\na: 1\n---\nold\r\n"),
+        "previous_hash": sha256("# Old\r\n"),
         "new_hash": sha256("new"),
         "indexed": true,
     });

@@ -49,6 +49,38 @@ fn an_update_merges_into_the_block_that_is_there() {
     check_updated("---\na: 1\n---\nold", "new", json!({ "a": null }), "new");
     check_updated("---\na: 1\n---\nold", "---\nc: 3\n---\nnew", json!({ "d": 4 }), "---\nc: 3\nd: 4\n---\nnew");
     check_updated("---\na: 1\n---\nold", "new", json!({}), "---\na: 1\n---\nnew");
-    check_updated("---\na: 1\n---\nold", "new", json!(null), "new");
     check_updated("no block", "new", json!({ "a": "1" }), "---\na: \"1\"\n---\nnew");
+}
+
+#[test]
+fn an_update_without_front_matter_keeps_the_block_that_is_there() {
+    let before = "\u{feff}---\r\n# mine\r\ntags:   [a,b]\r\nowner: ana\r\n---\r\nold\r\n";
+    let block = before.strip_suffix("old\r\n").expect("a body");
+    check_updated(before, "# New\n", json!(null), &format!("{block}# New\n"));
+    check_updated("---\na: 1\n---", "new", json!(null), "---\na: 1\n---\nnew");
+    check_updated("---\na: 1\n---\nold", "---\nb: 2\n---\nnew", json!(null), "---\nb: 2\n---\nnew");
+    check_updated("---\na: 1\n---\nold", "---\n---\nnew", json!(null), "---\n---\nnew");
+    check_updated("---\na: 1\n---\nold", "---\nnew", json!(null), "---\na: 1\n---\n---\nnew");
+    check_updated("---\nno block\n---\nold", "new", json!(null), "new");
+}
+
+#[test]
+fn what_the_front_matter_says_survives_an_update() {
+    let mut vibe = Vibe::new();
+    let mut task = super::a_task("Definir interfaz MCP");
+    task["tags"] = json!(["mcp", "design"]);
+    vibe.call("create_task", task);
+    let text = "# Task: Definir interfaz MCP\n\nStatus: in-progress\n";
+    let document = json!({
+        "project": "demo", "folder": "tasks", "filename": "001-definir-interfaz-mcp.md", "content": text,
+    });
+    let answer = vibe.call("update_doc", document.clone());
+    let whole = format!("---\ntags: [mcp, design]\n---\n{text}");
+    assert_eq!(vibe.text("demo/tasks/001-definir-interfaz-mcp.md"), whole);
+    assert_eq!(answer["new_hash"], super::sha256(whole));
+    let read = vibe.call("read_doc", document);
+    assert_eq!(
+        (&read["metadata"]["tags"], &read["metadata"]["status"]),
+        (&json!(["mcp", "design"]), &json!("in-progress"))
+    );
 }

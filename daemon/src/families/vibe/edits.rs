@@ -71,7 +71,7 @@ pub fn update_doc(((place, listed), seen): ((Place, Listed), SeenFirst), args: &
     let previous = matching(&at, &seen, args.if_match.as_deref())?;
     let bytes = match &args.frontmatter {
         _ if !at.is_document() => args.content.clone().into_bytes(),
-        None => args.content.clone().into_bytes(),
+        None => behind_block(&seen.bytes, &args.content),
         Some(frontmatter) => {
             let current = decoded(&seen.bytes);
             let split = front::split(&args.content);
@@ -89,6 +89,21 @@ pub fn update_doc(((place, listed), seen): ((Place, Listed), SeenFirst), args: &
     });
     let edit = replaced(place, paths.swap_remove(which), &seen, bytes);
     Ok((told_if(&edit, Answer::object(answer), &at), edit))
+}
+
+/// The bytes of a document with another body. Its block stays in front as it is, unless the new text has its own.
+fn behind_block(old: &[u8], content: &str) -> Vec<u8> {
+    let (text, new) = (in_place(old), front::split(content));
+    let split = front::split(&text);
+    if new.front.is_some() || split.front.is_none() {
+        return content.as_bytes().to_vec();
+    }
+    let mut bytes = old[..split.body].to_vec();
+    if !bytes.ends_with(b"\n") {
+        bytes.push(b'\n');
+    }
+    bytes.extend_from_slice(&content.as_bytes()[new.body..]);
+    bytes
 }
 
 /// Only Markdown has front matter: a block in front of JSON would break it.
@@ -404,6 +419,27 @@ mod tests {
         {
             check_name(name, Err("INVALID_PROJECT_NAME"));
         }
+    }
+
+    fn check_update(old: &[u8], content: &str, expected: &[u8]) {
+        let seen = behind_block(old, content);
+        assert_eq!(String::from_utf8_lossy(&seen), String::from_utf8_lossy(expected), "{content:?}");
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn a_block_stays_in_front_of_other_text() {
+        check_update(b"---\n# mine\ntags:  [a]\n---\nold\n", "new\n", b"---\n# mine\ntags:  [a]\n---\nnew\n");
+        let crlf = b"\xef\xbb\xbf---\r\nowner: ana\r\n...  \r\nold";
+        check_update(crlf, "\u{feff}new", b"\xef\xbb\xbf---\r\nowner: ana\r\n...  \r\nnew");
+        check_update(b"---\na: '\xff'\n---\nold\xfe", "new", b"---\na: '\xff'\n---\nnew");
+        check_update(b"---\na: 1\n---", "new", b"---\na: 1\n---\nnew");
+        check_update(b"---\na: 1\n---\nold", "", b"---\na: 1\n---\n");
+        check_update(b"---\na: 1\n---\nold", "---\nb: 2\n---\nnew", b"---\nb: 2\n---\nnew");
+        check_update(b"---\na: 1\n---\nold", "---\n---\nnew", b"---\n---\nnew");
+        check_update(b"---\na: 1\n---\nold", "---\n\nnew", b"---\na: 1\n---\n---\n\nnew");
+        check_update(b"---\nbroken\n---\nold", "new", b"new");
+        check_update(b"old", "\u{feff}new", "\u{feff}new".as_bytes());
     }
 
     #[test]

@@ -74,8 +74,8 @@ fn create_doc() -> Tool {
 fn update_doc() -> Tool {
     Tool::write(
         ("update_doc", "Replace document"),
-        "Use this to replace the whole text of an existing file. `frontmatter` is merged into its front matter; without \
-         it the file becomes exactly `content`.",
+        "Use this to replace the whole text of an existing file. Its front matter stays unless `content` begins with a \
+         block of its own; `frontmatter` is merged into it.",
         REPLACES,
         |args: &UpdateArgs, session: &Session| Ok(looks::changing(&args.0.target, session)?),
         |seen, args: &UpdateArgs, _| Ok(edits::update_doc(seen, &args.0)?),

@@ -366,7 +366,7 @@ mod tests {
             let filename = format!("a.{extension}");
             check(&filename, &filename);
             assert_eq!(as_markdown(&filename), format!("{filename}.md"));
-            assert_eq!(names_meant(&filename), [filename.clone()]);
+            assert_eq!(names_meant(&filename).len(), 1);
             assert!(!is_markdown(&filename) && !is_document(&format!("p/{filename}")));
         }
         for filename in ["a.md", "x.MD", "data.JSON", "a.b.Yaml", "メモ.txt", "d/x.csv"] {

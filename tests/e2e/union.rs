@@ -27,6 +27,51 @@ fn the_list_of_all_tools_is_affordable_and_complete() {
 }
 
 #[test]
+fn whole_numbers_are_counted_as_json_schema_counts_them() {
+    let home = Home::new();
+    home.write("vault/a.md", (1..=20).map(|line| format!("{line}\n")).collect::<String>());
+    let mut host = home.host(&[]);
+    let mut id = 1000;
+    // As it is written, which the client's own JSON would not keep.
+    let mut call = |tool: &str, arguments: &str| {
+        id += 1;
+        host.send_line(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}}}}}"#
+        ));
+        host.answer(id)["result"].clone()
+    };
+    for number in ["10", "10.0", "1e1", "1.0E+1", "100e-1"] {
+        for (tool, arguments) in [
+            ("vibe_search", r#"{"query":"x","limit":?}"#),
+            ("todo_list_tasks", r#"{"limit":?}"#),
+            ("todo_search_tasks", r#"{"query":"x","limit":?}"#),
+            ("todo_list_adrs", r#"{"limit":?}"#),
+            (
+                "vault_read",
+                r#"{"path":"a.md","range":{"start_line":?,"end_line":?,"start_char":?},"limits":{"max_chars":?}}"#,
+            ),
+            ("vault_scan", r#"{"path":"a.md","cursor":{"start_line":?},"chunk_lines":?}"#),
+            ("vbm_list_tasks", r#"{"limit":?}"#),
+        ] {
+            let result = call(tool, &arguments.replace('?', number));
+            assert_ne!(result["isError"], true, "{tool} {number}: {result}");
+        }
+    }
+    for number in ["10.5", "105e-1", "true", "\"10\"", "\"10.0\""] {
+        for (tool, arguments, code) in [
+            ("vibe_search", r#"{"query":"x","limit":?}"#, json!("INVALID_ARGUMENT")),
+            ("todo_list_tasks", r#"{"limit":?}"#, json!("INVALID_INPUT")),
+            ("todo_update_adr_status", r#"{"adr_number":?,"status":"Accepted"}"#, json!("INVALID_ADR_NUMBER")),
+            ("vault_scan", r#"{"path":"a.md","chunk_lines":?}"#, json!("invalid_parameter")),
+            ("vbm_list_tasks", r#"{"limit":?}"#, json!(1001)),
+        ] {
+            let result = call(tool, &arguments.replace('?', number));
+            assert_eq!(result["structuredContent"]["error"]["code"], code, "{tool} {number}: {result}");
+        }
+    }
+}
+
+#[test]
 fn a_name_that_two_families_have_is_refused_with_both() {
     let home = Home::new();
     let mut host = home.host(&[]);

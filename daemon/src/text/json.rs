@@ -1,4 +1,5 @@
-//! JSON as text. An answer is written once; it goes to hosts, into the journal and over HTTP as it stands.
+//! JSON as text, and the numbers in it. An answer is written once; it goes to hosts, into the journal and over HTTP as
+//! it stands.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -146,6 +147,13 @@ fn escape_byte(byte: u8, into: &mut Vec<u8>) {
     }
 }
 
+/// A whole number, however it is written: `5`, `5.0` and `5e0` are one, as JSON Schema counts them. What is too large or
+/// too small for 64 bits is the largest or the smallest of them.
+pub fn whole_number(value: &Value) -> Option<i64> {
+    let Value::Number(number) = value else { return None };
+    number.as_i64().or_else(|| number.as_f64().filter(|number| number.fract() == 0.0).map(|number| number as i64))
+}
+
 /// How long the string is with which a text begins, quotes included.
 fn string_length(bytes: &[u8]) -> usize {
     let mut at = 1;
@@ -210,6 +218,34 @@ mod tests {
             let mut quoted = Vec::new();
             quote(&text, &mut quoted);
             prop_assert_eq!(String::from_utf8(quoted).expect("a text"), serde_json::to_string(&text).expect("JSON"));
+        }
+    }
+
+    #[test]
+    fn whole_numbers_may_have_a_point_or_an_exponent() {
+        for (text, expected) in [
+            ("5", Some(5)),
+            ("5.0", Some(5)),
+            ("5e0", Some(5)),
+            ("1e1", Some(10)),
+            ("150E-1", Some(15)),
+            ("-3.00", Some(-3)),
+            ("-0.0", Some(0)),
+            ("9223372036854775807", Some(i64::MAX)),
+            ("18446744073709551615", Some(i64::MAX)),
+            ("99999999999999999999", Some(i64::MAX)),
+            ("1e300", Some(i64::MAX)),
+            ("-1e300", Some(i64::MIN)),
+            ("5.5", None),
+            ("15e-1", None),
+            ("1e-300", None),
+            ("true", None),
+            ("\"5\"", None),
+            ("null", None),
+            ("[5]", None),
+            ("{}", None),
+        ] {
+            assert_eq!(whole_number(&serde_json::from_str(text).expect("JSON")), expected, "{text}");
         }
     }
 

@@ -9,7 +9,7 @@ pub mod folding;
 /// The hash of a file that users see.
 pub mod hash;
 
-/// JSON as text.
+/// JSON as text, and the numbers in it.
 pub mod json;
 
 /// A name as one segment of a URI.

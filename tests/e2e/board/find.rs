@@ -54,7 +54,7 @@ fn fifty_tasks_unless_you_say_otherwise() {
             let answer = board.call(tool, arguments);
             assert_eq!((answer["tasks"].as_array().map(Vec::len), &answer["total"]), (Some(expected), &json!(210)));
         }
-        for wrong in [json!(0), json!(201), json!(-1), json!(1.5), json!("10")] {
+        for wrong in [json!(0), json!(201), json!(201.0), json!(-1), json!(1.5), json!(true), json!("10")] {
             let mut arguments = query.clone();
             arguments["limit"] = wrong;
             let error = board.check_field(tool, arguments, "limit");

@@ -108,10 +108,11 @@ fn records_of_people_are_read() {
     check_time(&answer["adrs"][0]["created_at"]);
     let answer = todo.call("list_adrs", json!({ "status": "Deprecated" }));
     assert_eq!((all(&answer["adrs"], "title"), &answer["total_count"]), (vec!["Old"], &json!(1)));
-    let answer = todo.call("list_adrs", json!({ "limit": 1 }));
+    let answer = todo.call("list_adrs", json!({ "limit": 1.0 }));
     assert_eq!((all(&answer["adrs"], "title"), &answer["total_count"]), (vec!["Old"], &json!(3)));
-    let now = todo.call("update_adr_status", json!({ "adr_number": 1, "status": "Accepted" }))["updated_at"].clone();
-    let now = now.as_str().expect("a time");
+    let answer = todo.call("update_adr_status", json!({ "adr_number": 1.0, "status": "Accepted" }));
+    assert_eq!(answer["adr_number"], json!(1));
+    let now = answer["updated_at"].as_str().expect("a time");
     let expected = format!(
         "# ADR-1: Old\r\n\r\n## Status\r\n\r\nAccepted\r\n\r\n## Context\r\n\r\n## Status History\r\n- {now} Deprecated → Accepted\r\n"
     );
@@ -123,7 +124,9 @@ fn refusals_have_the_seed_s_codes() {
     let mut todo = Todo::new();
     todo.write("adr/adr-005-a.md", "# A\n");
     todo.write("adr/adr-005-b.md", "# B\n");
-    for number in [json!(null), json!(0), json!(1000), json!(-1), json!(1.5), json!("1"), json!(true), json!(1e99)] {
+    for number in
+        [json!(null), json!(0), json!(1000), json!(1000.0), json!(-1), json!(1.5), json!("1"), json!(true), json!(1e99)]
+    {
         let arguments = json!({ "adr_number": number, "status": "nonsense" });
         todo.check_refused("update_adr_status", arguments, "INVALID_ADR_NUMBER");
     }

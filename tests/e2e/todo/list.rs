@@ -44,9 +44,11 @@ fn the_default_limit_is_fifty() {
     let mut todo = Todo::with_tasks(text);
     let answer = todo.call("list_tasks", json!({}));
     assert_eq!((answer["tasks"].as_array().map(Vec::len), &answer["total_count"]), (Some(50), &json!(60)));
-    for limit in [json!(0), json!(101), json!(1.5), json!(true), json!("5")] {
-        todo.check_refused("list_tasks", json!({ "limit": limit }), "INVALID_INPUT");
+    for limit in [json!(0), json!(101), json!(101.0), json!(1.5), json!(true), json!("5")] {
+        let error = todo.check_refused("list_tasks", json!({ "limit": limit }), "INVALID_INPUT");
+        assert_eq!(error["details"]["value"], limit, "as it was given");
     }
+    assert_eq!(todo.call("list_tasks", json!({ "limit": 5.0 }))["tasks"].as_array().map(Vec::len), Some(5));
     assert_eq!(todo.call("list_tasks", json!({ "limit": 100 }))["tasks"].as_array().map(Vec::len), Some(60));
 }
 

@@ -54,6 +54,19 @@ fn a_range_is_one_based_and_includes_its_end() {
 }
 
 #[test]
+fn a_whole_number_may_have_a_point() {
+    let mut vault = Vault::with_file("a.md", "one\ntwo\nthree\nfour\n");
+    let range = json!({ "start_line": 2.0, "end_line": 3.0, "start_char": 1.0 });
+    let answer = vault.read("a.md", json!({ "range": range, "limits": { "max_chars": 100.0 } }));
+    assert_eq!((&answer["text"], &answer["next_offset"]), (&json!("wo\nthree"), &json!({ "start_line": 4 })));
+    let answer = vault.read("a.md", json!({ "full": true, "limits": { "max_chars": 3.0 } }));
+    assert_eq!((&answer["text"], &answer["truncated_reason"]), (&json!("one"), &json!("max_chars")));
+    let beyond = json!({ "path": "a.md", "range": { "start_line": 5.0 } });
+    let error = vault.refused("vault_read", beyond);
+    assert_eq!((&error["code"], &error["details"]["value"]), (&json!("invalid_parameter"), &json!(5.0)));
+}
+
+#[test]
 fn an_empty_file_has_one_line_for_a_range() {
     let mut vault = Vault::with_file("a.md", "");
     for arguments in [

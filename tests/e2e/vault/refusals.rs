@@ -21,7 +21,7 @@ fn vault() -> Vault {
 
 /// What is no integer.
 fn no_integers() -> [Value; 8] {
-    [json!(true), json!(false), json!("1"), json!(1.5), json!(1.0), json!([1]), json!({}), json!("")]
+    [json!(true), json!(false), json!("1"), json!("1.0"), json!(1.5), json!([1]), json!({}), json!("")]
 }
 
 #[test]

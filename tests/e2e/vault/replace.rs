@@ -61,6 +61,8 @@ fn a_number_of_replacements_may_be_anything_from_nothing() {
     check(json!(0), ("x x x", 0));
     check(json!(null), ("y x x", 1));
     check(json!(3), ("y y y", 3));
+    check(json!(2.0), ("y y x", 2));
+    check(json!(-0.0), ("x x x", 0));
     check(json!(u64::MAX), ("y y y", 3));
     check(serde_json::from_str("99999999999999999999").expect("a number"), ("y y y", 3));
 }
@@ -72,7 +74,7 @@ fn a_wrong_number_is_told_after_existence() {
     for wrong in [
         json!(-1),
         json!(1.5),
-        json!(1.0),
+        json!(-1.0),
         json!(true),
         json!("1"),
         json!([1]),

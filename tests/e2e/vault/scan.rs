@@ -50,6 +50,18 @@ fn a_scan_has_its_fields_in_order() {
 }
 
 #[test]
+fn a_whole_number_may_have_a_point() {
+    let mut vault = Vault::with_file("a.md", numbered(9));
+    let asked = json!({ "cursor": { "start_line": 2.0 }, "chunk_lines": 3.0, "limits": { "max_chars": 99.0 } });
+    check(&mut vault, asked.clone(), (2, 4, Some(5), "chunk_end"));
+    let action = vault.scan("a.md", asked)["next_actions"][0].clone();
+    assert_eq!(action["params"]["limits"], json!({ "max_chars": 99 }));
+    check(&mut vault, json!({ "start_line": 9.0, "chunk_lines": 3.0 }), (9, 9, None, "none"));
+    let error = vault.refused("vault_scan", json!({ "path": "a.md", "chunk_lines": 201.0 }));
+    assert_eq!((&error["code"], &error["details"]["value"]), (&json!("invalid_parameter"), &json!(201.0)));
+}
+
+#[test]
 fn the_next_action_is_a_call_that_goes_on() {
     let mut vault = Vault::with_file("a.md", numbered(100));
     let first = vault.scan("a.md", json!({}));

@@ -150,6 +150,8 @@ fn arguments_of_the_wrong_type_are_told_by_name() {
         ("list_tasks", "include_content", json!(1)),
         ("search", "limit", json!(0)),
         ("search", "limit", json!("20")),
+        ("search", "limit", json!(5.5)),
+        ("search", "limit", json!(true)),
         ("reindex", "full", json!("yes")),
     ] {
         let (_, mut arguments) = calls("demo").into_iter().find(|(name, _)| *name == tool).expect("a call");

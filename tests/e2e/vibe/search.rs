@@ -102,8 +102,10 @@ fn filters_and_limits_narrow() {
     let documents: Vec<(&str, &str)> =
         paths.iter().map(String::as_str).chain(tasks).map(|path| (path, "manzana\n")).collect();
     let mut vibe = Vibe::holding(&documents);
-    let answer = vibe.call("search", json!({ "query": "manzana", "limit": 2 }));
-    assert_eq!((&answer["total_matches"], answer["results"].as_array().map(Vec::len)), (&json!(7), Some(2)));
+    for limit in [json!(2), json!(2.0)] {
+        let answer = vibe.call("search", json!({ "query": "manzana", "limit": limit }));
+        assert_eq!((&answer["total_matches"], answer["results"].as_array().map(Vec::len)), (&json!(7), Some(2)));
+    }
     assert_eq!(found(&mut vibe, json!({ "query": "manzana", "project": "otro" })), ["otro/tasks/001-x.md"]);
     let tasks = found(&mut vibe, json!({ "query": "manzana", "folder": "tasks" }));
     assert_eq!(tasks, ["demo/tasks/001-x.md", "otro/tasks/001-x.md"], "equal scores by path");

@@ -8,6 +8,7 @@ use super::arguments::NewTask;
 use super::error::BoardError;
 use super::model::{Lane, Priority};
 use super::rules::{self, Rule};
+use crate::text::json::whole_number;
 
 /// Arguments, and how they are called in refusals.
 #[derive(Debug)]
@@ -162,11 +163,11 @@ impl<'a> Given<'a> {
         }
     }
 
-    /// Some clients send all numbers as floating-point ones.
+    /// How many are wanted.
     pub fn limit(&self) -> Result<usize, BoardError> {
         let Some(value) = self.value("limit") else { return Ok(rules::DEFAULT_LIMIT) };
-        let whole = value.as_f64().filter(|limit| limit.fract() == 0.0 && (1.0..=rules::LIMIT as f64).contains(limit));
-        whole.map(|limit| limit as usize).ok_or_else(|| self.wrong("limit", Rule::Limit))
+        let limit = whole_number(value).and_then(|limit| usize::try_from(limit).ok());
+        limit.filter(|limit| (1..=rules::LIMIT).contains(limit)).ok_or_else(|| self.wrong("limit", Rule::Limit))
     }
 
     /// A hash.

@@ -10,6 +10,7 @@ use super::error::{Rule, TodoError};
 use super::lines;
 use super::model::{AdrStatus, NUMBERS, Status, TaskId};
 use super::render;
+use crate::text::json::whole_number;
 
 /// What a call gives.
 pub type Object = Map<String, Value>;
@@ -33,7 +34,7 @@ pub fn task_id(object: &Object, field: &'static str) -> Result<TaskId, TodoError
 /// The number of a record; it must be there.
 pub fn adr_number(object: &Object) -> Result<u16, TodoError> {
     let value = given(object, "adr_number");
-    let number = value.and_then(Value::as_u64).and_then(|number| u16::try_from(number).ok());
+    let number = value.and_then(whole_number).and_then(|number| u16::try_from(number).ok());
     number.filter(|number| (1..=NUMBERS).contains(number)).ok_or_else(|| {
         TodoError::argument(Rule::AdrNumber, "adr_number", format!("an integer from 1 to {NUMBERS}"), value)
     })
@@ -164,7 +165,7 @@ pub fn list<'a>(object: &'a Object, field: &'static str, limit: usize) -> Result
 /// How many are wanted.
 pub fn limit(object: &Object, most: usize, default: usize) -> Result<usize, TodoError> {
     let Some(value) = given(object, "limit") else { return Ok(default) };
-    let limit = value.as_u64().and_then(|limit| usize::try_from(limit).ok());
+    let limit = whole_number(value).and_then(|limit| usize::try_from(limit).ok());
     limit
         .filter(|limit| (1..=most).contains(limit))
         .ok_or_else(|| TodoError::argument(Rule::Input, "limit", format!("an integer from 1 to {most}"), Some(value)))
@@ -235,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn booleans_and_fractions_are_no_numbers() {
+    fn booleans_and_fractions_are_no_whole_numbers() {
         for wrong in [json!(0), json!(51), json!(1.5), json!(true), json!("5"), json!(-1), json!(1e300)] {
             let object = Object::from_iter([("limit".to_owned(), wrong.clone())]);
             assert!(limit(&object, 50, 20).is_err(), "{wrong}");
@@ -243,5 +244,10 @@ mod tests {
             assert!(adr_number(&object).is_err() || object["adr_number"] == 51);
         }
         assert_eq!(limit(&Object::new(), 50, 20), Ok(20));
+        let object = Object::from_iter([("limit".to_owned(), json!(5.0)), ("adr_number".to_owned(), json!(999.0))]);
+        assert_eq!((limit(&object, 50, 20), adr_number(&object)), (Ok(5), Ok(999)));
+        let beyond = Object::from_iter([("adr_number".to_owned(), json!(1000.0))]);
+        let error = adr_number(&beyond).expect_err("there are 999");
+        assert_eq!(error.to_string(), "`adr_number` must be an integer from 1 to 999, not `1000.0`", "as it was given");
     }
 }

@@ -4,16 +4,26 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Number, Value, json};
 use trellis_protocol::Failure;
 
 use super::error::VaultError;
 use super::model::CONTENT_LIMIT;
 use super::reserved::{self, Deed};
 use crate::disk::RelativePath;
+use crate::text::json::whole_number;
 use crate::tools::Arguments;
 
 type Object = Map<String, Value>;
+
+/// A whole number of any size, and how the caller wrote it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Whole {
+    /// The nearest one of 64 bits.
+    pub number: i64,
+    /// For a refusal.
+    pub given: Number,
+}
 
 /// For `vault_ls`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +44,7 @@ pub struct ReadArgs {
     /// What of it.
     pub wanted: Wanted,
     /// At most so many characters.
-    pub max_chars: Option<i64>,
+    pub max_chars: Option<Whole>,
 }
 
 /// What of a file is wanted.
@@ -45,11 +55,11 @@ pub enum Wanted {
     /// Some lines. Each may be absent, and none has been compared with the file yet.
     Lines {
         /// From here.
-        start_line: Option<i64>,
+        start_line: Option<Whole>,
         /// To here.
-        end_line: Option<i64>,
+        end_line: Option<Whole>,
         /// Without so many characters of the first line.
-        start_char: Option<i64>,
+        start_char: Option<Whole>,
     },
     /// The caller did not say.
     Unsaid,
@@ -63,11 +73,11 @@ pub struct ScanArgs {
     /// Whose vault.
     pub project_root: Option<PathBuf>,
     /// From here, and under which name the caller said so.
-    pub start_line: Option<(&'static str, i64)>,
+    pub start_line: Option<(&'static str, Whole)>,
     /// So many lines.
-    pub chunk_lines: Option<i64>,
+    pub chunk_lines: Option<Whole>,
     /// At most so many characters.
-    pub max_chars: Option<i64>,
+    pub max_chars: Option<Whole>,
 }
 
 /// For `vault_create`.
@@ -296,7 +306,7 @@ fn project_root(arguments: &Object) -> Result<Option<PathBuf>, VaultError> {
     }
 }
 
-fn max_chars(arguments: &Object) -> Result<Option<i64>, VaultError> {
+fn max_chars(arguments: &Object) -> Result<Option<Whole>, VaultError> {
     integer(object(arguments, "limits")?, "limits.max_chars")
 }
 
@@ -317,22 +327,12 @@ fn boolean(arguments: &Object, field: &'static str) -> Result<Option<bool>, Vaul
 }
 
 /// The field is found under what follows its last dot.
-fn integer(object: Option<&Object>, field: &'static str) -> Result<Option<i64>, VaultError> {
+fn integer(object: Option<&Object>, field: &'static str) -> Result<Option<Whole>, VaultError> {
     let key = field.rsplit('.').next().unwrap_or(field);
     let Some(value) = object.and_then(|object| given(object, key)) else { return Ok(None) };
-    whole(value).map(Some).ok_or_else(|| VaultError::parameter(field, "an integer", value.clone()))
-}
-
-/// Integers that are too large for a machine word have become floating-point numbers by now; there
-/// are no fractions left at that size, so they count as the largest or the smallest we have.
-pub(super) fn whole(value: &Value) -> Option<i64> {
-    const WORD: f64 = 9_223_372_036_854_775_808.0;
-    let Value::Number(number) = value else { return None };
-    match (number.as_i64(), number.as_f64()) {
-        (Some(integer), _) => Some(integer),
-        (None, Some(large)) if large >= WORD => Some(i64::MAX),
-        (None, Some(small)) if small <= -WORD => Some(i64::MIN),
-        _ => None,
+    match (value, whole_number(value)) {
+        (Value::Number(given), Some(number)) => Ok(Some(Whole { number, given: given.clone() })),
+        _ => Err(VaultError::parameter(field, "an integer", value.clone())),
     }
 }
 
@@ -354,11 +354,16 @@ mod tests {
         RelativePath::parse(text).expect("a path")
     }
 
-    fn read(wanted: Wanted, max_chars: Option<i64>) -> Result<ReadArgs, (&'static str, &'static str)> {
+    fn read(wanted: Wanted, max_chars: Option<Whole>) -> Result<ReadArgs, (&'static str, &'static str)> {
         Ok(ReadArgs { path: path("a.md"), project_root: None, wanted, max_chars })
     }
 
-    fn lines(start_line: Option<i64>, end_line: Option<i64>, start_char: Option<i64>) -> Wanted {
+    /// A number that was written so.
+    fn whole(number: i64, given: &str) -> Option<Whole> {
+        Some(Whole { number, given: serde_json::from_str(given).expect("JSON") })
+    }
+
+    fn lines(start_line: Option<Whole>, end_line: Option<Whole>, start_char: Option<Whole>) -> Wanted {
         Wanted::Lines { start_line, end_line, start_char }
     }
 
@@ -381,14 +386,18 @@ mod tests {
     #[test]
     fn values_are_taken_as_they_are() {
         let all = r#"{"path":"a.md","range":{"start_line":0,"end_line":-3,"start_char":7},"limits":{"max_chars":0}}"#;
-        check(all, read(lines(Some(0), Some(-3), Some(7)), Some(0)));
+        check(all, read(lines(whole(0, "0"), whole(-3, "-3"), whole(7, "7")), whole(0, "0")));
         check(r#"{"path":"a.md","full":true,"range":"ignored"}"#, read(Wanted::Full, None));
         check(r#"{"path":"a.md","full":false,"other":1}"#, read(Wanted::Unsaid, None));
         let large =
             r#"{"path":"a.md","range":{"end_line":99999999999999999999},"limits":{"max_chars":18446744073709551615}}"#;
-        check(large, read(lines(None, Some(i64::MAX), None), Some(i64::MAX)));
+        let (end_line, max_chars) = ("99999999999999999999", "18446744073709551615");
+        check(large, read(lines(None, whole(i64::MAX, end_line), None), whole(i64::MAX, max_chars)));
         let small = r#"{"path":"a.md","range":{"start_line":-99999999999999999999}}"#;
-        check(small, read(lines(Some(i64::MIN), None, None), None));
+        check(small, read(lines(whole(i64::MIN, "-99999999999999999999"), None, None), None));
+        let pointed =
+            r#"{"path":"a.md","range":{"start_line":2.0,"end_line":1e1,"start_char":0.0},"limits":{"max_chars":5.0}}"#;
+        check(pointed, read(lines(whole(2, "2.0"), whole(10, "1e1"), whole(0, "0.0")), whole(5, "5.0")));
         check(
             r#"{"path":"x","project_root":"/p"}"#,
             Ok(LsArgs { path: Some(path("x")), project_root: Some("/p".into()) }),
@@ -406,11 +415,13 @@ mod tests {
         };
         check(r#"{"path":"a.md"}"#, Ok(scan(None)));
         check(r#"{"path":"a.md","cursor":{}}"#, Ok(scan(None)));
-        check(r#"{"path":"a.md","cursor":{"start_line":3}}"#, Ok(scan(Some(("cursor.start_line", 3)))));
-        check(r#"{"path":"a.md","start_line":5,"cursor":{"start_line":3}}"#, Ok(scan(Some(("start_line", 5)))));
+        let named =
+            |field: &'static str, given: &str| whole(given.parse().expect("a number"), given).map(|line| (field, line));
+        check(r#"{"path":"a.md","cursor":{"start_line":3}}"#, Ok(scan(named("cursor.start_line", "3"))));
+        check(r#"{"path":"a.md","start_line":5,"cursor":{"start_line":3}}"#, Ok(scan(named("start_line", "5"))));
         check(
             r#"{"path":"a.md","start_line":null,"cursor":{"start_line":3}}"#,
-            Ok(scan(Some(("cursor.start_line", 3)))),
+            Ok(scan(named("cursor.start_line", "3"))),
         );
         check::<ScanArgs>(
             r#"{"path":"a.md","start_line":5,"cursor":{"start_line":"3"}}"#,
@@ -420,7 +431,7 @@ mod tests {
 
     #[test]
     fn wrong_types_are_refused_before_the_path() {
-        for wrong in ["true", "\"3\"", "1.5", "3.0", "1e2", "[]", "{}"] {
+        for wrong in ["true", "\"3\"", "1.5", "15e-1", "[]", "{}"] {
             for (field, shape) in [
                 ("range.start_line", r#"{"range":{"start_line":?},"path":1}"#),
                 ("range.end_line", r#"{"range":{"end_line":?},"path":""}"#),

@@ -3,12 +3,13 @@
 
 use serde_json::json;
 
-use super::arguments::{CreateArgs, ReplaceArgs, whole};
+use super::arguments::{CreateArgs, ReplaceArgs};
 use super::error::{Sought, VaultError};
 use super::model::FILE_LIMIT;
 use crate::families::edit::Edit;
 use crate::families::need::{Entry, FileSeen, Links, Place, Unseen};
 use crate::text::hash::hash_of;
+use crate::text::json::whole_number;
 use crate::text::names::{self, folded};
 use crate::tools::Answer;
 
@@ -59,7 +60,7 @@ pub fn replace(seen: Result<FileSeen, Unseen>, args: &ReplaceArgs, place: Place)
         str::from_utf8(&seen.bytes).map_err(|error| VaultError::NotText { path: path(), at: error.valid_up_to() })?;
     let most = match &args.max_replacements {
         None => 1,
-        Some(given) => whole(given).and_then(|most| u64::try_from(most).ok()).ok_or_else(|| {
+        Some(given) => whole_number(given).and_then(|most| u64::try_from(most).ok()).ok_or_else(|| {
             VaultError::parameter("max_replacements", "an integer of at least 0", given.clone()).about(&args.path)
         })?,
     };

@@ -1,9 +1,12 @@
 //! The verbs: what was seen and the arguments come in, an answer goes out. Pure; the order of the
 //! checks is the contract's: existence, range, limits.
 
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
+
 use serde_json::{Value, json};
 
-use super::arguments::{LsArgs, ReadArgs, ScanArgs, Wanted};
+use super::arguments::{LsArgs, ReadArgs, ScanArgs, Wanted, Whole};
 use super::error::{Sought, VaultError};
 use super::lines::{self, Piece, Range};
 use super::model::{ENTRY_LIMIT, Limits};
@@ -37,7 +40,7 @@ pub fn ls(seen: Result<Vec<Entry>, Unseen>, args: &LsArgs) -> Result<Answer, Vau
 pub fn read(seen: Result<FileSeen, Unseen>, args: &ReadArgs, limits: Limits) -> Result<Answer, VaultError> {
     let file = Text::of(seen, &args.path)?;
     let range = range(&args.wanted, file.lines).map_err(|error| error.about(&args.path))?;
-    let cap = Cap::of(args.max_chars, limits).map_err(|error| error.about(&args.path))?;
+    let cap = Cap::of(args.max_chars.as_ref(), limits).map_err(|error| error.about(&args.path))?;
     let piece = lines::cut(&file.text, range, cap.chars);
     let next = file.line_after(&piece);
     let reason = match next {
@@ -62,10 +65,12 @@ pub fn read(seen: Result<FileSeen, Unseen>, args: &ReadArgs, limits: Limits) -> 
 pub fn scan(seen: Result<FileSeen, Unseen>, args: &ScanArgs, limits: Limits) -> Result<Answer, VaultError> {
     let file = Text::of(seen, &args.path)?;
     let about = |error: VaultError| error.about(&args.path);
-    let (field, start_line) = args.start_line.unwrap_or(("cursor.start_line", 1));
-    let first = line(field, start_line, file.lines).map_err(about)?;
-    let chunk = chunk(args.chunk_lines, limits).map_err(about)?;
-    let cap = Cap::of(args.max_chars, limits).map_err(about)?;
+    let first = match &args.start_line {
+        Some((field, start)) => line(field, start, file.lines).map_err(about)?,
+        None => 1,
+    };
+    let chunk = chunk(args.chunk_lines.as_ref(), limits).map_err(about)?;
+    let cap = Cap::of(args.max_chars.as_ref(), limits).map_err(about)?;
     let last = first.saturating_add(chunk - 1).min(file.lines);
     let piece = lines::cut(&file.text, Range { first, last, skipped_chars: 0 }, cap.chars);
     let next = file.line_after(&piece);
@@ -78,8 +83,8 @@ pub fn scan(seen: Result<FileSeen, Unseen>, args: &ScanArgs, limits: Limits) -> 
         Some(next) => {
             let mut params =
                 json!({ "path": args.path.as_str(), "cursor": { "start_line": next }, "chunk_lines": chunk });
-            if let Some(max_chars) = args.max_chars {
-                params["limits"] = json!({ "max_chars": max_chars });
+            if let Some(max_chars) = &args.max_chars {
+                params["limits"] = json!({ "max_chars": max_chars.number });
             }
             let params = with_project(params, args.project_root.as_deref());
             json!({ "type": "vault_scan", "confidence": 0.8, "params": params })
@@ -131,7 +136,7 @@ struct Cap {
 }
 
 impl Cap {
-    fn of(max_chars: Option<i64>, limits: Limits) -> Result<Self, VaultError> {
+    fn of(max_chars: Option<&Whole>, limits: Limits) -> Result<Self, VaultError> {
         let hard = Self { chars: limits.hard_max_chars, reason: "hard_limit" };
         let Some(asked) = max_chars else { return Ok(hard) };
         let chars = at_least_one("limits.max_chars", asked)?;
@@ -146,35 +151,40 @@ fn range(wanted: &Wanted, lines: usize) -> Result<Range, VaultError> {
             let wanted = "given unless `full` is true".into();
             return Err(VaultError::Parameter { field: "range", wanted, given: None, path: None });
         }
-        Wanted::Lines { start_line, end_line, start_char } => (*start_line, *end_line, *start_char),
+        Wanted::Lines { start_line, end_line, start_char } => (start_line, end_line, start_char),
     };
-    let end = end_line.map(|end| at_least_one("range.end_line", end)).transpose()?.unwrap_or(lines);
-    let first = start_line.map_or(Ok(1), |start| line("range.start_line", start, lines))?;
-    if first > end {
-        return Err(VaultError::parameter("range.end_line", format!("at least the start line, {first}"), end));
+    let end = end_line.as_ref().map_or(Ok(lines), |end| at_least_one("range.end_line", end))?;
+    let first = start_line.as_ref().map_or(Ok(1), |start| line("range.start_line", start, lines))?;
+    if let Some(end) = end_line.as_ref().filter(|_| first > end) {
+        let wanted = format!("at least the start line, {first}");
+        return Err(VaultError::parameter("range.end_line", wanted, end.given.clone()));
     }
-    let skipped_chars = match start_char.map(usize::try_from) {
-        None => 0,
-        Some(Ok(chars)) => chars,
-        Some(Err(_)) => return Err(VaultError::parameter("range.start_char", "at least 0", start_char)),
-    };
+    let skipped_chars =
+        start_char.as_ref().map_or(Ok(0), |chars| within("range.start_char", chars, 0..=usize::MAX, "at least 0"))?;
     Ok(Range { first, last: end.min(lines), skipped_chars })
 }
 
-fn chunk(chunk_lines: Option<i64>, limits: Limits) -> Result<usize, VaultError> {
+fn chunk(chunk_lines: Option<&Whole>, limits: Limits) -> Result<usize, VaultError> {
     let Some(asked) = chunk_lines else { return Ok(limits.default_chunk) };
-    let chunk = usize::try_from(asked).ok().filter(|chunk| (1..=limits.max_chunk).contains(chunk));
-    chunk.ok_or_else(|| VaultError::parameter("chunk_lines", format!("from 1 to {}", limits.max_chunk), asked))
+    within("chunk_lines", asked, 1..=limits.max_chunk, format!("from 1 to {}", limits.max_chunk))
 }
 
-fn line(field: &'static str, number: i64, lines: usize) -> Result<usize, VaultError> {
-    let line = usize::try_from(number).ok().filter(|line| (1..=lines).contains(line));
-    line.ok_or_else(|| VaultError::parameter(field, format!("from 1 to {lines}, the last line"), number))
+fn line(field: &'static str, number: &Whole, lines: usize) -> Result<usize, VaultError> {
+    within(field, number, 1..=lines, format!("from 1 to {lines}, the last line"))
 }
 
-fn at_least_one(field: &'static str, number: i64) -> Result<usize, VaultError> {
-    let count = usize::try_from(number).ok().filter(|count| *count >= 1);
-    count.ok_or_else(|| VaultError::parameter(field, "at least 1", number))
+fn at_least_one(field: &'static str, number: &Whole) -> Result<usize, VaultError> {
+    within(field, number, 1..=usize::MAX, "at least 1")
+}
+
+fn within(
+    field: &'static str,
+    whole: &Whole,
+    numbers: RangeInclusive<usize>,
+    wanted: impl Into<Cow<'static, str>>,
+) -> Result<usize, VaultError> {
+    let number = usize::try_from(whole.number).ok().filter(|number| numbers.contains(number));
+    number.ok_or_else(|| VaultError::parameter(field, wanted, whole.given.clone()))
 }
 
 /// The next call goes to the same vault.
@@ -393,6 +403,7 @@ mod tests {
         refused(json!({ "start_line": 0, "cursor": { "start_line": 1 } }), (parameter, "start_line", "not `0`"));
         refused(json!({ "chunk_lines": 0 }), (parameter, "chunk_lines", "from 1 to 5, not `0`"));
         refused(json!({ "chunk_lines": 6 }), (parameter, "chunk_lines", "not `6`"));
+        refused(json!({ "chunk_lines": 6.0 }), (parameter, "chunk_lines", "not `6.0`"));
         refused(json!({ "limits": { "max_chars": -1 } }), (parameter, "limits.max_chars", "not `-1`"));
         check_refused(scan(seen(*b"\xff"), &parse(&json!({})), LIMITS), ("conflict", "", "not UTF-8"));
         assert!(scan(seen(""), &parse(&json!({ "start_line": 1 })), LIMITS).is_ok());

@@ -8,6 +8,7 @@ use super::error::VibeError;
 use super::layout::MAIN_PLAN;
 use super::model::STATUSES;
 use super::task_file::NewTask;
+use crate::text::json::whole_number;
 use crate::tools::Arguments;
 
 type Object = Map<String, Value>;
@@ -166,7 +167,7 @@ impl Arguments for SearchArgs {
         let limit = match given(arguments, "limit") {
             None => USUAL_HITS,
             Some(value) => {
-                let limit = value.as_u64().filter(|limit| *limit >= 1);
+                let limit = whole_number(value).filter(|limit| *limit >= 1);
                 let limit =
                     limit.ok_or_else(|| VibeError::argument("limit", "an integer of at least 1", Some(value)))?;
                 usize::try_from(limit).unwrap_or(MOST_HITS).min(MOST_HITS)
@@ -486,6 +487,8 @@ mod tests {
         let search = |limit| Ok(SearchArgs { query: "a".into(), project: None, folder: None, limit });
         check(json!({ "query": "a" }), search(20));
         check(json!({ "query": "a", "limit": 1000, "project": null, "other": 1 }), search(200));
+        check(json!({ "query": "a", "limit": 7.0 }), search(7));
+        check(json!({ "query": "a", "limit": 1e300 }), search(200));
         check::<SearchArgs>(json!({}), Err(("INVALID_ARGUMENT", "query")));
         check::<SearchArgs>(json!({ "query": " \n" }), Err(("INVALID_QUERY", "query")));
         for limit in [json!(0), json!(-1), json!(1.5), json!("3"), json!(true)] {

@@ -54,6 +54,55 @@ fn a_section_is_changed_alone() {
 }
 
 #[test]
+fn nothing_takes_away_only_what_it_replaces() {
+    let nothing = |more: Value| {
+        let mut arguments = json!({ "content": "" });
+        arguments.as_object_mut().expect("an object").extend(more.as_object().cloned().expect("an object"));
+        arguments
+    };
+    // The whole file is emptied; it stays, so that the task still has a context.
+    check(Some(OLD), nothing(json!({})), "");
+    check(None, nothing(json!({})), "");
+    // Appending nothing changes nothing, not even a blank line or a missing line end.
+    for old in [OLD, "x", "x\r\n", "\u{feff}x\n\n"] {
+        check(Some(old), nothing(json!({ "append": true })), old);
+    }
+    check(None, nothing(json!({ "append": true })), "");
+    check(Some(OLD), nothing(json!({ "append": true, "section": "調査" })), OLD);
+    // A section that is missing is added, with nothing in it.
+    for append in [true, false] {
+        let new = nothing(json!({ "append": append, "section": "Notes" }));
+        check(Some(OLD), new.clone(), &format!("{OLD}\n## Notes\n"));
+        check(None, new, "## Notes\n");
+    }
+    // One that is there loses its body and keeps its heading; other sections stay.
+    check(Some(OLD), nothing(json!({ "section": "調査" })), &OLD.replace("found\n", ""));
+    check(Some("## S\r\n\r\nold\r\n\r\n## U\r\nx"), nothing(json!({ "section": "S" })), "## S\r\n\r\n\r\n## U\r\nx");
+    check(Some("a\n## S\nold"), nothing(json!({ "section": "S" })), "a\n## S");
+    check(Some("## S\n\n## U\n"), nothing(json!({ "section": "S" })), "## S\n\n## U\n");
+}
+
+#[test]
+fn appending_nothing_writes_and_tells_nothing() {
+    let mut todo = Todo::with_tasks("- [ ] a #T001\n");
+    todo.write("context/T001.md", "x\n");
+    todo.client.request("resources/subscribe", json!({ "uri": "todo:///context/T001.md" }));
+    let state =
+        |todo: &Todo| std::fs::metadata(todo.path("context/T001.md")).and_then(|file| file.modified()).expect("a time");
+    let before = state(&todo);
+    todo.call("update_context", json!({ "task_id": "T001", "content": "", "append": true }));
+    assert_eq!(state(&todo), before);
+    todo.call("update_context", json!({ "task_id": "T001", "content": "y", "append": true }));
+    todo.client.tool_names();
+    let mut told = 0;
+    while let Some(message) = todo.client.message_within(std::time::Duration::ZERO) {
+        assert_eq!(message["method"], "notifications/resources/updated", "{message}");
+        told += 1;
+    }
+    assert_eq!(told, 1, "only the second call changed something");
+}
+
+#[test]
 fn a_context_is_read_whole() {
     let mut todo = Todo::with_tasks("- [ ] a #T001\n- [ ] b #T002\n");
     todo.write("context/T001.md", "\u{feff}a\r\n");
@@ -74,7 +123,7 @@ fn a_context_belongs_to_a_task() {
     for (arguments, code) in [
         (json!({ "task_id": "x", "content": "" }), "INVALID_TASK_ID"),
         (json!({ "task_id": "T001" }), "INVALID_INPUT"),
-        (json!({ "task_id": "T001", "content": "" }), "INVALID_INPUT"),
+        (json!({ "task_id": "T001", "content": null }), "INVALID_INPUT"),
         (json!({ "task_id": "T001", "content": 7 }), "INVALID_INPUT"),
         (json!({ "task_id": "T001", "content": "漢".repeat(10_001) }), "CONTENT_TOO_LONG"),
         (json!({ "task_id": "T001", "content": "x", "append": "yes" }), "INVALID_INPUT"),

@@ -66,7 +66,8 @@ fn schemas_declare_the_limits() {
     let list_tasks = &tool("list_tasks")["inputSchema"]["properties"]["limit"];
     assert_eq!((&list_tasks["maximum"], &list_tasks["default"]), (&json!(100), &json!(50)));
     assert_eq!(tool("search_tasks")["inputSchema"]["properties"]["query"]["maxLength"], 200);
-    assert_eq!(tool("update_context")["inputSchema"]["properties"]["content"]["maxLength"], 10_000);
+    let content = &tool("update_context")["inputSchema"]["properties"]["content"];
+    assert_eq!((&content["maxLength"], content.get("minLength")), (&json!(10_000), None));
     assert_eq!(tool("create_adr")["inputSchema"]["required"], json!(["title", "context", "decision", "rationale"]));
     for name in NAMES {
         assert!(tool(name)["inputSchema"]["properties"].get("project_root").is_some(), "{name}");

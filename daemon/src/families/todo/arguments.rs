@@ -458,7 +458,7 @@ impl Arguments for UpdateContext {
         schema(
             json!({
                 "task_id": id_schema(),
-                "content": text_schema(1, 10_000, "Markdown"),
+                "content": text_schema(0, 10_000, "Markdown; may be empty, to clear what it replaces"),
                 "append": { "type": "boolean", "description": "Add to what is there instead of replacing it (default false)" },
                 "section": text_schema(0, 50, "Only under this heading, which is added if missing"),
                 "if_match": if_match_schema("the context file", "get_context"),
@@ -470,10 +470,6 @@ impl Arguments for UpdateContext {
     fn parse(arguments: &Object) -> Result<Self, Failure> {
         let id = values::task_id(arguments, "task_id")?;
         let content = values::needed_text(arguments, "content", 10_000)?;
-        if content.is_empty() {
-            let value = given(arguments, "content");
-            return Err(TodoError::argument(Rule::Input, "content", "a text that is not empty", value).into());
-        }
         let append = values::flag(arguments, "append")?;
         let section = values::section(arguments)?;
         let if_match = values::if_match(arguments)?;

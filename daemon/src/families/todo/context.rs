@@ -4,10 +4,10 @@
 use std::ops::Range;
 
 use super::fold::Folded;
-use super::lines::{headings, line_end, lines_from, with_ends};
+use super::lines::{headings, line_end, lines_from, with_ends, without_end};
 use super::parse::is_empty;
 use super::render;
-use super::splice::inserted;
+use super::splice::{inserted, removed};
 use crate::families::need::Model;
 
 /// A context file as a search sees it.
@@ -30,9 +30,9 @@ impl Model for Context {
     }
 }
 
-/// The text with something at its end, behind one blank line.
+/// The text with something at its end, behind one blank line. Nothing adds no blank line either.
 pub fn appended(text: &str, content: &str) -> String {
-    if is_empty(text) {
+    if is_empty(text) || content.is_empty() {
         return format!("{text}{content}");
     }
     let end = line_end(text);
@@ -47,7 +47,7 @@ pub fn appended(text: &str, content: &str) -> String {
     format!("{text}{gap}{content}{last}")
 }
 
-/// The text with something at the end of a section.
+/// The text with something at the end of a section. A section that is missing is added, be there nothing to put in it.
 pub fn appended_to(text: &str, section: &str, content: &str) -> String {
     match body(text, section) {
         Some(body) => inserted(text, body.filled.end, &whole_lines(text, content)),
@@ -55,28 +55,33 @@ pub fn appended_to(text: &str, section: &str, content: &str) -> String {
     }
 }
 
-/// The text with something in place of a section's body.
+/// The text with something in place of a section's body. With nothing in its place the heading stays, and the blank
+/// lines around the body.
 pub fn replaced_in(text: &str, section: &str, content: &str) -> String {
     let Some(body) = body(text, section) else { return appended(text, &with_heading(section, content)) };
     if body.filled.is_empty() {
         return inserted(text, body.filled.end, &whole_lines(text, content));
     }
-    let (before, after) = (&text[..body.filled.start], &text[body.filled.end..]);
     let lines = whole_lines(text, content);
+    if lines.is_empty() {
+        return removed(text, &body.filled);
+    }
+    let (before, after) = (&text[..body.filled.start], &text[body.filled.end..]);
     // The last line of a file that ends without a line end ends so again.
-    let lines = if text[body.filled].ends_with('\n') { lines.as_str() } else { super::lines::without_end(&lines) };
+    let lines = if text[body.filled].ends_with('\n') { lines.as_str() } else { without_end(&lines) };
     format!("{before}{lines}{after}")
 }
 
 fn with_heading(section: &str, content: &str) -> String {
-    let end = if content.ends_with('\n') { "" } else { "\n" };
+    let end = if content.is_empty() || content.ends_with('\n') { "" } else { "\n" };
     format!("{}\n{content}{end}", render::heading(section))
 }
 
+/// Each line with its end, as the text's lines end; nothing has no line.
 fn whole_lines(text: &str, content: &str) -> String {
     let end = line_end(text);
     let content = with_ends(content, end);
-    if content.ends_with('\n') { content } else { content + end }
+    if content.is_empty() || content.ends_with('\n') { content } else { content + end }
 }
 
 struct Body {
@@ -139,6 +144,30 @@ mod tests {
         check(put, "a\n## S\nold", "a\n## S\nnew\nlines");
         check(put, "a\n", "a\n\n## S\nnew\nlines\n");
         check(put, "## S", "## S\nnew\nlines");
+    }
+
+    #[test]
+    fn nothing_takes_away_only_what_it_replaces() {
+        let add = |text: &str| appended(text, "");
+        let add_to = |text: &str| appended_to(text, "S", "");
+        let put = |text: &str| replaced_in(text, "S", "");
+        for text in ["", "a", "a\n", "a\n\n", "## S\nold\n\n## U\n", "## S\n\nold", "## S", "\u{feff}## S\n"] {
+            check(add, text, text);
+            if text.contains("## S") {
+                check(add_to, text, text);
+            }
+        }
+        for edit in [add_to as fn(&str) -> String, put] {
+            check(edit, "", "## S\n");
+            check(edit, "a\n", "a\n\n## S\n");
+            check(edit, "```\n## S\n```\n", "```\n## S\n```\n\n## S\n");
+        }
+        check(put, "## S\n\nold\n\nolder\n\n## U\nx", "## S\n\n\n## U\nx");
+        check(put, "## S\nold\n### deeper\nd\n## U\n", "## S\n## U\n");
+        check(put, "a\n## S\nold\n", "a\n## S\n");
+        check(put, "a\n## S\nold", "a\n## S");
+        check(put, "## S\n\n## U\n", "## S\n\n## U\n");
+        check(put, "## S", "## S");
     }
 
     #[test]

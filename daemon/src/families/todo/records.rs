@@ -122,9 +122,12 @@ pub fn update_context(
         "updated_at": written(now.at),
     });
     warned(&mut answer, tasks.warnings());
-    let answer = resources::changed_context(Answer::object(answer), args.id);
+    let answer = Answer::object(answer);
+    if file.as_ref().is_some_and(|file| file.bytes == new.as_bytes()) {
+        return Ok((answer, Edit::nothing()));
+    }
+    let answer = resources::changed_context(answer, args.id);
     match file {
-        Some(file) if file.bytes == new.as_bytes() => Ok((answer, Edit::nothing())),
         Some(file) => {
             let edit = Edit::nothing().replace(tasks.place, path, LINKS, &file, new.into_bytes());
             Ok((answer, edit))

@@ -39,7 +39,7 @@ fn other_arguments_come_before_existence() {
         (json!({ "subtasks": ["s"] }), "INVALID_INPUT", "subtasks[0]", json!("s")),
         (json!({ "subtasks": [{ "title": "a" }, {}] }), "INVALID_INPUT", "subtasks[1].title", json!(null)),
         (json!({ "subtasks": [{ "title": "a", "status": "x" }] }), "INVALID_STATUS", "subtasks[0].status", json!("x")),
-        (json!({ "subtasks": vec![json!({ "title": "a" }); 21] }), "CONTENT_TOO_LONG", "subtasks", json!(21)),
+        (json!({ "subtasks": vec![json!({ "title": "a" }); 201] }), "CONTENT_TOO_LONG", "subtasks", json!(201)),
         (json!({ "project_root": "relative" }), "INVALID_INPUT", "project_root", json!("relative")),
         (json!({ "if_match": 7 }), "INVALID_INPUT", "if_match", json!(7)),
         (json!({}), "TASK_NOT_FOUND", "task_id", json!("T777")),

@@ -62,6 +62,7 @@ fn schemas_declare_the_limits() {
     assert_eq!(create["inputSchema"]["required"], json!(["title"]));
     let update = &tool("update_task")["inputSchema"]["properties"];
     assert_eq!(update["task_id"]["pattern"], "^T[0-9]{3}$");
+    assert_eq!(update["subtasks"]["maxItems"], 200);
     assert_eq!(update["status"]["enum"], json!(["todo", "in_progress", "done"]));
     let list_tasks = &tool("list_tasks")["inputSchema"]["properties"]["limit"];
     assert_eq!((&list_tasks["maximum"], &list_tasks["default"]), (&json!(100), &json!(50)));

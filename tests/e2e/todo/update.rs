@@ -35,6 +35,22 @@ fn sub_tasks_are_replaced_and_notes_stay() {
 }
 
 #[test]
+fn two_hundred_sub_tasks_may_be_given() {
+    let mut todo = Todo::with_tasks("- [ ] a #T001\n  - [ ] s\nend\n");
+    let subtasks: Vec<Value> = (1..=200).map(|number| json!({ "title": format!("step {number}") })).collect();
+    let answer = todo.call("update_task", json!({ "task_id": "T001", "subtasks": subtasks }));
+    assert_eq!(answer["updated_fields"], json!(["subtasks"]));
+    let lines: String = (1..=200).map(|number| format!("  - [ ] step {number}\n")).collect();
+    assert_eq!(todo.tasks(), format!("- [ ] a #T001\n{lines}end\n"));
+    assert_eq!(todo.call("list_tasks", json!({}))["tasks"][0]["subtasks_count"], 200);
+    let mut more = subtasks;
+    more.push(json!({ "title": "too many" }));
+    let error = todo.check_refused("update_task", json!({ "task_id": "T001", "subtasks": more }), "CONTENT_TOO_LONG");
+    assert_eq!(error["details"], json!({ "field": "subtasks", "value": 201 }));
+    assert!(error["message"].as_str().is_some_and(|text| text.contains("at most 200")), "{error}");
+}
+
+#[test]
 fn another_category_takes_the_whole_block() {
     let block = "*  [ ]  one   #T001  \n\n  a note\n  - [ ] s\n    deeper\n\t- [x] t\n";
     let without = OLD.replace(block, "");

@@ -12,8 +12,11 @@ use super::render::{NewAdr, NewSubTask};
 use super::values::{self, Object, given};
 use crate::tools::Arguments;
 
-/// A task or a record has so many sub-tasks at most.
-const SUBTASKS: usize = 20;
+/// A task begins with so many sub-tasks at most.
+const FIRST_SUBTASKS: usize = 20;
+
+/// So many may be given in place of those that a task has.
+const SUBTASKS: usize = 200;
 
 /// For `create_task`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -202,7 +205,7 @@ impl Arguments for CreateTask {
                 "title": text_schema(1, 100, "What is to be done, on one line"),
                 "category": text_schema(0, 50, "Section of task.md (default Default)"),
                 "description": text_schema(0, 500, "Goes into the task's context file"),
-                "subtasks": { "type": "array", "maxItems": SUBTASKS, "items": { "type": "string", "minLength": 1, "maxLength": 100 } },
+                "subtasks": { "type": "array", "maxItems": FIRST_SUBTASKS, "items": { "type": "string", "minLength": 1, "maxLength": 100 } },
             }),
             &["title"],
         )
@@ -213,7 +216,7 @@ impl Arguments for CreateTask {
         let category = values::category(arguments)?.unwrap_or_else(|| DEFAULT_CATEGORY.to_owned());
         let description = values::text(arguments, "description", 500)?.unwrap_or_default();
         let mut subtasks = Vec::new();
-        for (number, value) in values::list(arguments, "subtasks", SUBTASKS)?.into_iter().flatten().enumerate() {
+        for (number, value) in values::list(arguments, "subtasks", FIRST_SUBTASKS)?.into_iter().flatten().enumerate() {
             let title = values::title_of(Some(value), format!("subtasks[{number}]").into())?;
             subtasks.push(NewSubTask { title, status: Status::Todo });
         }
@@ -235,7 +238,7 @@ impl Arguments for UpdateTask {
                 "title": text_schema(1, 100, ""),
                 "status": task_status_schema(""),
                 "category": text_schema(0, 50, "The task becomes the last one there"),
-                "subtasks": { "type": "array", "maxItems": SUBTASKS, "items": subtask, "description": "Replaces all of them; [] removes them" },
+                "subtasks": { "type": "array", "maxItems": SUBTASKS, "items": subtask, "description": "Replaces all of them, at most 200; [] removes them" },
                 "if_match": if_match_schema("task.md", "list_tasks"),
             }),
             &["task_id"],
@@ -548,4 +551,35 @@ fn query_schema() -> Value {
 
 fn if_match_schema(file: &str, tool: &str) -> Value {
     json!({ "type": "string", "description": format!("Only if {file} still has this hash, as {tool} gave it") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The expected error is its code and the value in its details.
+    fn check<A: Arguments>(arguments: Value, expected: Result<(), (&str, Value)>) {
+        let seen = A::parse(arguments.as_object().expect("an object"));
+        let seen = seen.map(drop).map_err(|failure| (failure.code.to_string(), failure.details["value"].clone()));
+        assert_eq!(seen, expected.map_err(|(code, value)| (code.to_owned(), value)), "{arguments}");
+    }
+
+    #[test]
+    fn a_task_begins_with_few_sub_tasks_and_may_get_many() {
+        let new = |count| json!({ "title": "a", "subtasks": vec!["s"; count] });
+        check::<CreateTask>(new(20), Ok(()));
+        check::<CreateTask>(new(21), Err(("CONTENT_TOO_LONG", json!(21))));
+        let all = |count| json!({ "task_id": "T001", "subtasks": vec![json!({ "title": "s" }); count] });
+        check::<UpdateTask>(all(200), Ok(()));
+        check::<UpdateTask>(all(201), Err(("CONTENT_TOO_LONG", json!(201))));
+        let most = |schema: Value| schema["properties"]["subtasks"]["maxItems"].clone();
+        assert_eq!((most(CreateTask::schema()), most(UpdateTask::schema())), (json!(20), json!(200)));
+    }
+
+    #[test]
+    fn a_context_may_become_empty() {
+        check::<UpdateContext>(json!({ "task_id": "T001", "content": "" }), Ok(()));
+        check::<UpdateContext>(json!({ "task_id": "T001" }), Err(("INVALID_INPUT", Value::Null)));
+        assert_eq!(UpdateContext::schema()["properties"]["content"].get("minLength"), None);
+    }
 }

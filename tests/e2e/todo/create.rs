@@ -1,4 +1,4 @@
-//! `create_task`: ids that are never given twice, places in the file, the context template, limits.
+//! `create_task`: ids, places in the file, the context template, limits.
 
 use std::fs;
 
@@ -67,21 +67,6 @@ fn a_number_is_never_given_twice() {
     assert_eq!(todo.call("create_task", json!({ "title": "d" }))["task_id"], "T021");
     assert_eq!(todo.text("context/T020.md"), "orphan");
     assert_eq!(todo.text(".state.json"), "{\"last_task_number\":21,\"last_adr_number\":0}\n");
-}
-
-#[test]
-fn numbers_end_at_999() {
-    let mut todo = Todo::with_tasks("- [ ] a #T998\n");
-    assert_eq!(todo.call("create_task", json!({ "title": "the last" }))["task_id"], "T999");
-    todo.call("delete_task", json!({ "task_id": "T999" }));
-    let error = todo.check_refused("create_task", json!({ "title": "no more" }), "TASK_LIMIT_EXCEEDED");
-    assert_eq!(error["details"], json!({ "limit": 999, "reason": "numbers_given" }));
-    let full: String = (1..=999).map(|number| format!("- [ ] t #T{number:03}\n")).collect();
-    let mut todo = Todo::with_tasks(full);
-    let error = todo.check_refused("create_task", json!({ "title": "no more" }), "TASK_LIMIT_EXCEEDED");
-    assert_eq!(error["details"]["reason"], "existing");
-    // Arguments are looked at first.
-    todo.check_refused("create_task", json!({ "title": "" }), "INVALID_INPUT");
 }
 
 #[test]

@@ -6,6 +6,9 @@
 /// `create_task`: ids, places, templates, limits.
 mod create;
 
+/// What happens once the last number was given.
+mod numbers;
+
 /// `update_task`: what changes, and what stays.
 mod update;
 

@@ -8,9 +8,10 @@ use serde_json::json;
 use super::arguments::{CreateTask, DeleteTask, Position, ReorderTask, UpdateTask};
 use super::error::TodoError;
 use super::ground::{self, CountedSeen, LINKS, Tasks, TreeSeen};
-use super::ids::Numbers;
+use super::ids::{self, Full, Numbers};
 use super::lines::line_end;
-use super::model::{ADRS, CONTEXTS, STATE_FILE, Status, TASK_FILE, TaskId, in_tree, shown, written};
+use super::mentions::Mentions;
+use super::model::{ADRS, CONTEXTS, NUMBERS, STATE_FILE, Status, TASK_FILE, TaskId, in_tree, shown, written};
 use super::ops::warned;
 use super::parse::{Task, TaskFile};
 use super::render::{self, NewSubTask};
@@ -19,7 +20,7 @@ use super::splice::{self, Beside};
 use crate::clock::Now;
 use crate::disk::Digest;
 use crate::families::edit::Edit;
-use crate::families::need::{FileSeen, Model as _, Place, Unseen};
+use crate::families::need::{Below, FileSeen, Model as _, Place, Unseen};
 use crate::tools::{Answer, Notice};
 
 /// The first line of a `task.md` that we make.
@@ -28,11 +29,29 @@ const TITLE: &str = "# Task\n";
 /// What a writing tool gives.
 pub type Edited = Result<(Answer, Edit), TodoError>;
 
+/// Every file with the ids it names; not looked at as long as there is a next number.
+pub type MentionsSeen = Option<Result<Vec<Below<Mentions>>, Unseen>>;
+
+/// Whether a new task needs a number that is free again, and so to know which ones the files name.
+pub fn needs_mentions((_, _, tasks): &TreeSeen, (state, contexts, _): &CountedSeen) -> bool {
+    let state = state.as_ref().ok().map(|state| state.bytes.as_slice());
+    let tasks = tasks.as_ref().map_or(&[][..], |tasks| &tasks.model.tasks);
+    let contexts = contexts.as_ref().map_or(&[][..], Vec::as_slice);
+    tasks.len() < usize::from(NUMBERS) && Numbers::of(state, tasks, contexts, &[]).are_given()
+}
+
 /// A new task with its context, the last of its category.
-pub fn create((tree, counted): (TreeSeen, CountedSeen), args: &CreateTask, now: &Now) -> Edited {
+pub fn create(
+    ((tree, counted), mentions): ((TreeSeen, CountedSeen), MentionsSeen),
+    args: &CreateTask,
+    now: &Now,
+) -> Edited {
     let tasks = Tasks::of(tree)?;
     let (state, mut numbers) = numbers(&tasks.file, counted)?;
-    let id = numbers.next_task(tasks.file.tasks.len()).map_err(|why| TodoError::TasksFull { why })?;
+    let id = match (numbers.next_task(tasks.file.tasks.len()), mentions) {
+        (Err(Full::Given), Some(mentions)) => free_number(&tasks.file, mentions)?,
+        (next, _) => next.map_err(|why| TodoError::TasksFull { why })?,
+    };
     let made;
     let file: &TaskFile = match tasks.digest {
         Some(_) => &tasks.file,
@@ -66,11 +85,24 @@ pub fn create((tree, counted): (TreeSeen, CountedSeen), args: &CreateTask, now: 
     Ok((answer, edit))
 }
 
+/// A number that is free again. A file that cannot be read may name any, so there is none then.
+fn free_number(tasks: &TaskFile, mentions: Result<Vec<Below<Mentions>>, Unseen>) -> Result<TaskId, TodoError> {
+    let below = ground::there(mentions, &in_tree(TASK_FILE))?.unwrap_or_default();
+    let mut files = Vec::with_capacity(below.len());
+    for Below { path, seen } in &below {
+        match seen {
+            Ok(seen) => files.push((path, &*seen.model)),
+            Err(why) => return Err(TodoError::Unseen { path: path.clone(), why: why.clone() }),
+        }
+    }
+    ids::free_task(&tasks.tasks, &files).map_err(|why| TodoError::TasksFull { why })
+}
+
 /// What is remembered, and what is there.
 fn numbers(tasks: &TaskFile, (state, contexts, adrs): CountedSeen) -> Result<(Option<FileSeen>, Numbers), TodoError> {
     let state = ground::there(state, &in_tree(STATE_FILE))?;
     let (contexts, adrs) = (ground::listed(contexts, CONTEXTS)?, ground::listed(adrs, ADRS)?);
-    let numbers = Numbers::of(state.as_ref().map(|state| state.bytes.as_slice()), tasks, &contexts, &adrs);
+    let numbers = Numbers::of(state.as_ref().map(|state| state.bytes.as_slice()), &tasks.tasks, &contexts, &adrs);
     Ok((state, numbers))
 }
 
@@ -259,4 +291,29 @@ fn moved(file: &TaskFile, task: &Task, position: Position) -> String {
         Position::After(id) => rest.task(id).map(Beside::After),
     };
     beside.map_or_else(|| file.text.clone(), |beside| splice::place(&rest, beside, &splice::block(file, task)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::random::{IDENTITY, tree};
+    use super::*;
+    use crate::families::need::{Entry, EntryKind};
+
+    fn check(tasks: &str, context: &str, state: &str, expected: bool) {
+        let state = FileSeen { bytes: state.as_bytes().to_vec(), identity: IDENTITY };
+        let contexts = vec![Entry { name: context.to_owned(), kind: EntryKind::File }];
+        let counted = (Ok(state), Ok(contexts), Err(Unseen::Missing));
+        assert_eq!(needs_mentions(&tree(tasks), &counted), expected, "{tasks} {context}");
+    }
+
+    #[test]
+    fn what_files_name_matters_once_the_last_number_was_given() {
+        check("", "", "", false);
+        check("- [ ] a #T998", "T997.md", r#"{"last_task_number":998}"#, false);
+        check("- [ ] a #T999", "", "", true);
+        check("", "T999.md", "", true);
+        check("", "", r#"{"last_task_number":999}"#, true);
+        let full: String = (1..=NUMBERS).map(|number| format!("- [ ] a #T{number:03}\n")).collect();
+        check(&full, "", "", false);
+    }
 }

@@ -16,6 +16,9 @@ use crate::families::need::Unseen;
 /// Longer values are shown by their beginning.
 const SHOWN_CHARS: usize = 100;
 
+/// More files are only counted.
+const SHOWN_FILES: usize = 10;
+
 /// Everything that a tool of this family may answer instead of a result.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum TodoError {
@@ -52,7 +55,7 @@ pub enum TodoError {
         category: String,
     },
     /// No more tasks.
-    #[error("{}", full("task", *why))]
+    #[error("{}", full("task", why))]
     TasksFull {
         /// Too many, or numbered too high.
         why: Full,
@@ -72,7 +75,7 @@ pub enum TodoError {
         names: Vec<String>,
     },
     /// No more records.
-    #[error("{}", full("decision record", *why))]
+    #[error("{}", full("decision record", why))]
     AdrsFull {
         /// Too many, or numbered too high.
         why: Full,
@@ -256,7 +259,11 @@ impl Coded for TodoError {
             Self::ReferenceNotFound { id } | Self::OtherCategory { id, .. } => {
                 about("reference_task_id", id.to_string().into())
             }
-            Self::TasksFull { why } | Self::AdrsFull { why } => json!({ "limit": NUMBERS, "reason": reason(*why) }),
+            Self::TasksFull { why: why @ Full::Named(id, files) } => {
+                let files: Vec<String> = files.iter().take(SHOWN_FILES).map(shown).collect();
+                json!({ "limit": NUMBERS, "reason": reason(why), "task_id": id.to_string(), "files": files })
+            }
+            Self::TasksFull { why } | Self::AdrsFull { why } => json!({ "limit": NUMBERS, "reason": reason(why) }),
             Self::AdrNotFound { number } => about("adr_number", (*number).into()),
             Self::AdrTwice { number, names } => {
                 json!({ "field": "adr_number", "value": number, "files": names })
@@ -282,7 +289,14 @@ impl Coded for TodoError {
             Self::Argument { .. } => "correct the argument and call again",
             Self::TaskNotFound { .. } | Self::ReferenceNotFound { .. } => "`list_tasks` shows the tasks that exist",
             Self::OtherCategory { .. } => "move the task to that category with `update_task` first",
-            Self::TasksFull { .. } | Self::AdrsFull { .. } => "start a new project directory: numbers are never reused",
+            Self::TasksFull { why: Full::Named(id, _) } => {
+                let hint = format!(
+                    "remove `{id}` there, or a file that nobody needs; or delete finished tasks with `delete_task`"
+                );
+                return Some(hint.into());
+            }
+            Self::TasksFull { .. } => "delete finished tasks with `delete_task`",
+            Self::AdrsFull { .. } => "start a new project directory: numbers of records are never reused",
             Self::AdrNotFound { .. } => "`list_adrs` shows the records that exist",
             Self::AdrTwice { .. } => "rename one of the files",
             Self::NoContext { .. } => "`update_context` makes the file",
@@ -297,7 +311,7 @@ impl Coded for TodoError {
                 Unseen::NoProject(error) => error.hint(),
                 Unseen::Link | Unseen::Outside => "put the file itself there instead of a link",
                 Unseen::Denied => "give the daemon's user the right to read it",
-                Unseen::TooLarge { .. } => "split the file",
+                Unseen::TooLarge { .. } => "split the file, or keep it outside of `.todo`",
                 Unseen::Failed(_) => "try again, and look into the daemon's log if it stays so",
                 _ => "put a regular file in its place",
             },
@@ -326,17 +340,29 @@ fn cut(value: &Value) -> Value {
     }
 }
 
-fn reason(why: Full) -> &'static str {
+fn reason(why: &Full) -> &'static str {
     match why {
         Full::Existing => "existing",
         Full::Given => "numbers_given",
+        Full::Named(..) => "numbers_named",
     }
 }
 
-fn full(what: &str, why: Full) -> String {
+fn full(what: &str, why: &Full) -> String {
     match why {
         Full::Existing => format!("{NUMBERS} {what}s exist already"),
         Full::Given => format!("the last {what} number, {NUMBERS}, was given already"),
+        Full::Named(id, files) => {
+            let first = files.first().map(shown).unwrap_or_default();
+            let others = match files.len() {
+                0 | 1 => String::new(),
+                2 => " and one other file".to_owned(),
+                count => format!(" and {} other files", count - 1),
+            };
+            format!(
+                "no {what} number is free: the lowest without a {what}, `{id}`, is still named by `{first}`{others}"
+            )
+        }
     }
 }
 
@@ -384,6 +410,33 @@ mod tests {
         check(error, "INVALID_INPUT", Kind::Input, json!({ "field": "title" }));
         let error = TodoError::argument(Rule::Length, "title", "short", Some(&json!("あ".repeat(500))));
         assert_eq!(error.details()["value"].as_str().map(|value| value.chars().count()), Some(100));
+    }
+
+    #[test]
+    fn full_projects_say_what_makes_room() {
+        let tasks = |why| TodoError::TasksFull { why };
+        check(
+            tasks(Full::Existing),
+            "TASK_LIMIT_EXCEEDED",
+            Kind::Conflict,
+            json!({ "limit": 999, "reason": "existing" }),
+        );
+        let id = TaskId::of(17).expect("an id");
+        let files: Vec<RelativePath> = (1..=12).map(|number| in_tree(&format!("notes/{number:02}.md"))).collect();
+        let named = tasks(Full::Named(id, files.clone()));
+        assert_eq!(
+            named.to_string(),
+            "no task number is free: the lowest without a task, `T017`, is still named by `.todo/notes/01.md` and 11 other files"
+        );
+        let details = json!({
+            "limit": 999, "reason": "numbers_named", "task_id": "T017",
+            "files": files.iter().take(10).map(shown).collect::<Vec<_>>(),
+        });
+        check(named, "TASK_LIMIT_EXCEEDED", Kind::Conflict, details);
+        let alone = tasks(Full::Named(id, vec![id.context()]));
+        assert!(alone.to_string().ends_with("named by `.todo/context/T017.md`"), "{alone}");
+        let details = json!({ "limit": 999, "reason": "numbers_given" });
+        check(TodoError::AdrsFull { why: Full::Given }, "ADR_LIMIT_EXCEEDED", Kind::Conflict, details);
     }
 
     #[test]

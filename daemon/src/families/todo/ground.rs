@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::adr::Adr;
 use super::context::Context;
 use super::error::TodoError;
+use super::mentions::Mentions;
 use super::model::{ADRS, CONTEXTS, FILE_LIMIT, STATE_FILE, TASK_FILE, TaskId, adr_number, in_tree, place, shown};
 use super::parse::TaskFile;
 use crate::disk::{Digest, RelativePath};
@@ -58,6 +59,13 @@ pub fn counted(place: &Place) -> Counted {
 pub fn contexts(place: &Place) -> ModelsBelow<Context> {
     let wanted = |name: &str| TaskId::of_context(name).is_some();
     let mut below = ModelsBelow::new(place.clone(), Some(in_tree(CONTEXTS)), wanted, FILE_LIMIT);
+    below.links = LINKS;
+    below
+}
+
+/// Every file of a tree, at any depth, as far as it is no hidden one.
+pub fn mentions(place: &Place) -> ModelsBelow<Mentions> {
+    let mut below = ModelsBelow::new(place.clone(), None, |_| true, FILE_LIMIT).down_to(usize::MAX);
     below.links = LINKS;
     below
 }

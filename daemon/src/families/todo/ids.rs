@@ -1,11 +1,17 @@
-//! Numbers of tasks and records. A number that was ever given is never given again: what the files show and what
-//! `.state.json` remembers both count. Broken memory is no error; it is made anew from the files.
+//! Numbers of tasks and records. A number that was ever given is not given again: what the files show and what
+//! `.state.json` remembers both count. Once the last task number was given, a task gets the lowest one that nothing
+//! names any more. Broken memory is no error; it is made anew from the files.
+
+use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
+use super::mentions::{Mentions, named};
 use super::model::{NUMBERS, TaskId, adr_number};
-use super::parse::TaskFile;
+use super::parse::Task;
+use crate::disk::RelativePath;
 use crate::families::need::Entry;
+use crate::text::json::whole_number;
 
 const TASK: &str = "last_task_number";
 const ADR: &str = "last_adr_number";
@@ -24,24 +30,26 @@ pub struct Numbers {
 }
 
 /// Why there is no next number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Full {
     /// So many exist.
     Existing,
     /// The highest one was given.
     Given,
+    /// None is free again. This one is the lowest without a task, and these files name it.
+    Named(TaskId, Vec<RelativePath>),
 }
 
 impl Numbers {
     /// From what is remembered, and from what is there.
-    pub fn of(state: Option<&[u8]>, tasks: &TaskFile, contexts: &[Entry], adrs: &[Entry]) -> Self {
+    pub fn of(state: Option<&[u8]>, tasks: &[Task], contexts: &[Entry], adrs: &[Entry]) -> Self {
         let others = state.and_then(|bytes| serde_json::from_slice::<Map<String, Value>>(bytes).ok());
         let marks = |key: &str| {
-            let number = others.as_ref()?.get(key)?.as_u64()?;
+            let number = whole_number(others.as_ref()?.get(key)?)?;
             u16::try_from(number).ok().filter(|number| *number <= NUMBERS)
         };
         let stored = (marks(TASK), marks(ADR));
-        let in_file = tasks.tasks.iter().map(|task| task.id.number());
+        let in_file = tasks.iter().map(|task| task.id.number());
         let of_contexts = contexts.iter().filter_map(|entry| TaskId::of_context(&entry.name)).map(TaskId::number);
         let of_adrs = adrs.iter().filter_map(|entry| adr_number(&entry.name));
         Self {
@@ -50,6 +58,11 @@ impl Numbers {
             stored: stored.0.zip(stored.1),
             others: others.unwrap_or_default(),
         }
+    }
+
+    /// Whether the last task number was given, so that the next task needs one that is free again.
+    pub fn are_given(&self) -> bool {
+        self.task >= NUMBERS
     }
 
     /// The next task's, if so many exist.
@@ -76,6 +89,18 @@ impl Numbers {
     }
 }
 
+/// The lowest number that is free again: no task has it and none of these files, which are all there are, names it.
+pub fn free_task(tasks: &[Task], files: &[(&RelativePath, &Mentions)]) -> Result<TaskId, Full> {
+    let with_task: BTreeSet<TaskId> = tasks.iter().map(|task| task.id).collect();
+    let in_files: BTreeSet<TaskId> = files.iter().flat_map(|(path, mentions)| named(path, mentions)).collect();
+    let mut ids = (1..=NUMBERS).filter_map(TaskId::of).filter(|id| !with_task.contains(id)).peekable();
+    let lowest = ids.peek().copied().ok_or(Full::Existing)?;
+    ids.find(|id| !in_files.contains(id)).ok_or_else(|| {
+        let naming = files.iter().filter(|(path, mentions)| named(path, mentions).any(|id| id == lowest));
+        Full::Named(lowest, naming.map(|(path, _)| (*path).clone()).collect())
+    })
+}
+
 fn next(last: u16, existing: usize) -> Result<u16, Full> {
     match () {
         () if existing >= usize::from(NUMBERS) => Err(Full::Existing),
@@ -86,8 +111,10 @@ fn next(last: u16, existing: usize) -> Result<u16, Full> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::model::in_tree;
+    use super::super::parse::TaskFile;
     use super::*;
-    use crate::families::need::EntryKind;
+    use crate::families::need::{EntryKind, Model as _};
 
     fn entries(names: &[&str]) -> Vec<Entry> {
         names.iter().map(|name| Entry { name: (*name).to_owned(), kind: EntryKind::File }).collect()
@@ -95,7 +122,7 @@ mod tests {
 
     fn check(state: Option<&str>, tasks: &str, contexts: &[&str], adrs: &[&str], expected: (u16, u16)) {
         let file = TaskFile::parse(tasks);
-        let numbers = Numbers::of(state.map(str::as_bytes), &file, &entries(contexts), &entries(adrs));
+        let numbers = Numbers::of(state.map(str::as_bytes), &file.tasks, &entries(contexts), &entries(adrs));
         assert_eq!((numbers.task, numbers.adr), expected, "{state:?}");
     }
 
@@ -105,6 +132,7 @@ mod tests {
         check(None, "- [ ] a #T004\n- [ ] b #T002", &["T003.md", "T9.md", "x.md"], &["adr-007-a.md", "b"], (4, 7));
         check(None, "- [ ] a #T004", &["T011.md"], &[], (11, 0));
         check(Some(r#"{"last_task_number":20,"last_adr_number":3}"#), "- [ ] a #T004", &[], &["adr-001-a.md"], (20, 3));
+        check(Some(r#"{"last_task_number":20.0,"last_adr_number":3e0}"#), "", &[], &[], (20, 3));
         check(Some(r#"{"last_task_number":2}"#), "- [ ] a #T004", &[], &[], (4, 0));
         check(None, "```\n- [ ] a #T900\n```", &[], &[], (0, 0));
     }
@@ -121,7 +149,7 @@ mod tests {
     #[test]
     fn memory_is_written_when_it_says_something_new() {
         let file = TaskFile::parse("- [ ] a #T004");
-        let of = |state: &str| Numbers::of(Some(state.as_bytes()), &file, &[], &[]);
+        let of = |state: &str| Numbers::of(Some(state.as_bytes()), &file.tasks, &[], &[]);
         assert_eq!(of(r#"{"last_task_number":4,"last_adr_number":0}"#).to_store(), None);
         let mut numbers = of(r#"{"last_task_number":4,"x":[1],"last_adr_number":0}"#);
         assert_eq!(numbers.next_task(1), Ok(TaskId::of(5).expect("an id")));
@@ -132,11 +160,40 @@ mod tests {
 
     #[test]
     fn numbers_end() {
-        let file = TaskFile::parse("");
-        let mut numbers = Numbers::of(Some(br#"{"last_task_number":998,"last_adr_number":999}"#), &file, &[], &[]);
+        let mut numbers = Numbers::of(Some(br#"{"last_task_number":998,"last_adr_number":999}"#), &[], &[], &[]);
         assert_eq!(numbers.next_task(999), Err(Full::Existing));
+        assert!(!numbers.are_given());
         assert_eq!(numbers.next_task(0).map(TaskId::number), Ok(999));
+        assert!(numbers.are_given());
         assert_eq!(numbers.next_task(1), Err(Full::Given));
+        assert_eq!(numbers.task, 999, "the mark stays");
         assert_eq!(numbers.next_adr(1), Err(Full::Given));
+    }
+
+    fn check_free(tasks: &str, files: &[(&str, &str)], expected: Result<u16, Full>) {
+        let read: Vec<(RelativePath, Mentions)> =
+            files.iter().map(|(path, text)| (in_tree(path), Mentions::read(text.as_bytes()))).collect();
+        let files: Vec<(&RelativePath, &Mentions)> = read.iter().map(|(path, mentions)| (path, mentions)).collect();
+        let seen = free_task(&TaskFile::parse(tasks).tasks, &files);
+        assert_eq!(seen.map(TaskId::number), expected, "{tasks}");
+    }
+
+    #[test]
+    fn the_lowest_number_that_nothing_names_is_free_again() {
+        check_free("", &[], Ok(1));
+        check_free("- [ ] a #T001\n- [ ] b #T003", &[], Ok(2));
+        check_free(
+            "- [ ] a #T001",
+            &[("task.md", "T001 after T002"), ("context/T003.md", ""), ("x/y", "#T004")],
+            Ok(5),
+        );
+        let tasks = |gap: u16| -> String {
+            (1..=NUMBERS).filter(|number| *number != gap).map(|number| format!("- [ ] t #T{number:03}\n")).collect()
+        };
+        check_free(&tasks(1000), &[], Err(Full::Existing));
+        check_free(&tasks(17), &[], Ok(17));
+        let named = [("a.md", "T016 T018"), ("adr/adr-001-b.md", "T017"), ("context/T017.md", "")];
+        let naming = vec![in_tree("adr/adr-001-b.md"), in_tree("context/T017.md")];
+        check_free(&tasks(17), &named, Err(Full::Named(TaskId::of(17).expect("an id"), naming)));
     }
 }

@@ -16,8 +16,15 @@ const END: &str = "<!-- todo-index:end -->";
 pub fn renewed(existing: Option<&str>, tasks: &TaskFile, adrs: &[(&str, &Adr)]) -> Option<String> {
     let made = made(tasks, adrs);
     let Some(text) = existing else { return Some(format!("{made}\n")) };
-    let between = between(text)?;
-    Some(format!("{}{}{}", &text[..between.start], with_ends(&made, line_end(text)), &text[between.end..]))
+    between(text)?;
+    let [before, after] = kept(text);
+    Some(format!("{before}{}{after}", with_ends(&made, line_end(text))))
+}
+
+/// What stands before and after the marks; all of it stands before if there are none.
+pub fn kept(text: &str) -> [&str; 2] {
+    let between = between(text).unwrap_or(text.len()..text.len());
+    [&text[..between.start], &text[between.end..]]
 }
 
 /// From the beginning of the first mark to the end of the second.

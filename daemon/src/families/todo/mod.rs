@@ -1,7 +1,8 @@
 //! Tasks, their contexts and decision records of a project, in Markdown that people edit as well: `.todo/`.
 //!
 //! `task.md` is never made anew: each tool changes the smallest span of lines, and everything else stays byte for
-//! byte. A number that was ever given to a task or a record is never given again. No link is followed.
+//! byte. A number that was given is not given again before all are, and then only one that nothing names any more. No
+//! link is followed.
 
 /// Ids, statuses, paths, limits.
 pub mod model;
@@ -21,8 +22,11 @@ pub mod render;
 /// The smallest edits of `task.md`.
 pub mod splice;
 
-/// Numbers that are never given twice.
+/// The next number of a task and of a record.
 pub mod ids;
+
+/// Which ids a file names.
+pub mod mentions;
 
 /// A title as part of a file name.
 pub mod slug;

@@ -114,10 +114,14 @@ fn call() -> impl Strategy<Value = Call> {
     )
 }
 
-fn tree(text: &str) -> TreeSeen {
+/// Of a file that is nowhere.
+pub(super) const IDENTITY: Identity = Identity { device: 0, inode: 0, size: 0, modified_ns: 0, changed_ns: 0 };
+
+/// A project with this `task.md`, as it is seen.
+pub(super) fn tree(text: &str) -> TreeSeen {
     let model = Arc::new(TaskFile::read(text.as_bytes()));
-    let identity = Identity { device: 0, inode: 0, size: 0, modified_ns: 0, changed_ns: 0 };
-    (place(None), Ok(false), Ok(ModelSeen { model, digest: Digest::of(text.as_bytes()), identity }))
+    let digest = Digest::of(text.as_bytes());
+    (place(None), Ok(false), Ok(ModelSeen { model, digest, identity: IDENTITY }))
 }
 
 fn nothing() -> CountedSeen {
@@ -132,7 +136,9 @@ fn parsed<A: Arguments>(arguments: &Value) -> Option<A> {
 fn run(text: &str, call: &Call) -> Option<(Map<String, Value>, String)> {
     let now = Now { at: jiff::Timestamp::UNIX_EPOCH, zone: jiff::tz::TimeZone::UTC };
     let edited: Result<(Answer, Edit), _> = match call {
-        Call::Create(arguments) => edits::create((tree(text), nothing()), &parsed::<CreateTask>(arguments)?, &now),
+        Call::Create(arguments) => {
+            edits::create(((tree(text), nothing()), None), &parsed::<CreateTask>(arguments)?, &now)
+        }
         Call::Update(arguments) => edits::update(tree(text), &parsed::<UpdateTask>(arguments)?, &now),
         Call::Delete(arguments) => {
             edits::delete((tree(text), Err(Unseen::Missing), nothing()), &parsed::<DeleteTask>(arguments)?, &now)

@@ -27,7 +27,7 @@ pub fn create_adr((tree, counted): (TreeSeen, CountedSeen), args: &CreateAdr, no
     let state = ground::there(state, &in_tree(STATE_FILE))?;
     let (contexts, adrs) = (ground::listed(contexts, CONTEXTS)?, ground::listed(adrs, ADRS)?);
     let bytes = state.as_ref().map(|state| state.bytes.as_slice());
-    let mut numbers = Numbers::of(bytes, &tasks.file, &contexts, &adrs);
+    let mut numbers = Numbers::of(bytes, &tasks.file.tasks, &contexts, &adrs);
     let existing = adrs.iter().filter(|entry| adr_number(&entry.name).is_some()).count();
     let number = numbers.next_adr(existing).map_err(|why| TodoError::AdrsFull { why })?;
     let id = format!("adr-{number:03}-{}", slug(&args.adr.title));

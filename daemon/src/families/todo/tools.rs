@@ -8,10 +8,11 @@ use super::arguments::{
 };
 use super::edits;
 use super::ground;
+use super::mentions::Mentions;
 use super::model::{ADRS, CONTEXTS, in_tree, place};
 use super::ops;
 use super::records;
-use crate::families::need::{Carried, FileAt, IsLink, ListingAt, Place, Then};
+use crate::families::need::{Carried, FileAt, IsLink, ListingAt, ModelsBelow, Place, Then};
 use crate::tools::{Effect, Tool};
 
 const ADDS: Effect = Effect::Writes { destructive: false, idempotent: false };
@@ -31,9 +32,9 @@ fn tasks() -> Vec<Tool> {
         Tool::write(
             ("create_task", "Create task"),
             "Use this to add a main task to the project's .todo/task.md. It becomes the last one of its category and gets \
-             the next id (T001 …, never reused) and a context file for notes.",
+             the next id (T001 … T999, then one that nothing names any more) and a context file for notes.",
             ADDS,
-            |args: &CreateTask, _| Ok(numbered(args.project_root.as_deref())),
+            |args: &CreateTask, _| Ok(with_mentions(args.project_root.as_deref())),
             |seen, args: &CreateTask, now| Ok(edits::create(seen, args, now)?),
         ),
         Tool::write(
@@ -46,8 +47,8 @@ fn tasks() -> Vec<Tool> {
         ),
         Tool::write(
             ("delete_task", "Delete task"),
-            "Use this to remove a task and its context file. Its id is never given again. To finish a task, use \
-             update_task with status done instead.",
+            "Use this to remove a task and its context file. Its id is not given again before T999 was. To finish a \
+             task, use update_task with status done instead.",
             REMOVES,
             |args: &DeleteTask, _| {
                 let root = args.project_root.as_deref();
@@ -152,6 +153,18 @@ fn contexts() -> Vec<Tool> {
 /// The tasks, and what is needed to give out numbers.
 fn numbered(project_root: Option<&Path>) -> (ground::Tree, ground::Counted) {
     (ground::tree(project_root), ground::counted(&place(project_root)))
+}
+
+type NumberedSeen = (ground::TreeSeen, ground::CountedSeen);
+
+/// The same, and the ids that all files name if the last number was given.
+fn with_mentions(
+    project_root: Option<&Path>,
+) -> Then<(ground::Tree, ground::Counted), impl FnOnce(&NumberedSeen) -> Option<ModelsBelow<Mentions>> + use<>> {
+    let place = place(project_root);
+    Then(numbered(project_root), move |(tree, counted): &NumberedSeen| {
+        edits::needs_mentions(tree, counted).then(|| ground::mentions(&place))
+    })
 }
 
 /// The tasks, and the context of one.

@@ -24,7 +24,7 @@ const ON_A_PAGE: usize = 200;
 /// The resources that exist now.
 pub async fn resources(call: &Call, cursor: Option<&str>) -> Result<ListResourcesResult, ErrorData> {
     let mut entries = Vec::new();
-    for (_, resource) in call.catalogue.resources().filter(|(_, resource)| !resource.unlisted) {
+    for resource in call.catalogue.listed_resources() {
         let entry = |uri: &str, name: &str| {
             Resource::new(uri, name)
                 .with_title(resource.title)
@@ -57,14 +57,13 @@ fn annotations(last_modified: Option<String>) -> Annotations {
 
 /// The templates.
 pub fn templates(catalogue: &Catalogue, cursor: Option<&str>) -> Result<ListResourceTemplatesResult, ErrorData> {
-    let template = |(_, resource): (_, &crate::tools::Resource)| {
+    let template = |resource: &crate::tools::Resource| {
         ResourceTemplate::new(resource.uri, resource.name)
             .with_title(resource.title)
             .with_description(resource.description)
             .with_mime_type(resource.mime)
     };
-    let is_listed = |resource: &crate::tools::Resource| is_template(resource.uri) && !resource.unlisted;
-    let templates = catalogue.resources().filter(|(_, resource)| is_listed(resource)).map(template).collect();
+    let templates = catalogue.listed_resources().filter(|resource| is_template(resource.uri)).map(template).collect();
     let (templates, next_cursor) = page(templates, cursor, ON_A_PAGE)?;
     let mut result =
         ListResourceTemplatesResult::with_all_items(templates).with_ttl_ms(0).with_cache_scope(CacheScope::Private);

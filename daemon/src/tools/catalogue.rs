@@ -11,7 +11,7 @@ use serde_json::json;
 use trellis_protocol::surface::ToolChoice;
 use trellis_protocol::{Failure, Kind, Surface};
 
-use super::{Effect, Prompt, Resource, Tool};
+use super::{Effect, ListedOn, Prompt, Resource, Tool};
 use crate::families::{InUnion, Registered};
 
 /// Every family, and the catalogues that were asked for so far.
@@ -164,6 +164,15 @@ impl Catalogue {
     /// Their resources.
     pub fn resources(&self) -> impl Iterator<Item = (&Registered, &Resource)> {
         self.families().flat_map(|family| family.resources.iter().map(move |resource| (family, resource)))
+    }
+
+    /// Those that are listed here.
+    pub fn listed_resources(&self) -> impl Iterator<Item = &Resource> {
+        let is_alone = self.on.len() == 1;
+        self.resources().map(|(_, resource)| resource).filter(move |resource| match resource.listed_on {
+            ListedOn::EverySurface => true,
+            ListedOn::OwnSurface => is_alone,
+        })
     }
 
     /// Their prompts.

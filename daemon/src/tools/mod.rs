@@ -27,6 +27,6 @@ pub mod call;
 pub use call::{Call, Caught, Request};
 pub use catalogue::{Catalogue, Exposed, Found, Registry};
 pub use halves::{Halves, halves};
-pub use offer::{Argument, Contents, Listed, Partial, Prompt, PromptText, Resource};
+pub use offer::{Argument, Contents, Listed, ListedOn, Partial, Prompt, PromptText, Resource};
 pub use session::Session;
 pub use tool::{Answer, Arguments, Body, Effect, Notice, Run, Tool};

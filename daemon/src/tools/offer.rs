@@ -25,8 +25,17 @@ pub struct Resource {
     pub read: Halves<Variables, Contents>,
     /// Values that fit a variable so far.
     pub complete: Option<Halves<Partial, Vec<String>>>,
-    /// Another URI for something that has one already, or one that is no proper template: understood, not listed.
-    pub unlisted: bool,
+    /// Where it is listed. It is understood everywhere.
+    pub listed_on: ListedOn,
+}
+
+/// On which surfaces a resource is listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ListedOn {
+    /// On every one that shows its family.
+    EverySurface,
+    /// Where its family is alone: clients of the family know the URI, other hosts may refuse a list with it.
+    OwnSurface,
 }
 
 /// The variables of a URI.

@@ -1,6 +1,7 @@
 //! The files as resources: under well-formed URIs, and under the seed's, which are taken as they are written.
 
 use serde_json::{Value, json};
+use trellis_tests::harness::Client;
 
 use super::{Todo, all};
 
@@ -42,10 +43,36 @@ fn well_formed_uris_are_listed_first() {
     for uri in expected {
         read(&mut todo, uri);
     }
-    let templates = todo.client.request("resources/templates/list", json!({}));
-    let templates = all(&templates["resourceTemplates"], "uriTemplate");
-    // The seed's own ones are understood, but a hyphen makes them no templates that a host could read.
-    assert_eq!(templates, ["todo:///adr/{adr_id}.md", "todo:///context/{task_id}.md"]);
+}
+
+#[test]
+fn templates_are_ours_and_the_seed_s() {
+    let mut todo = project();
+    let listed =
+        |client: &mut Client| client.request("resources/templates/list", json!({}))["resourceTemplates"].clone();
+    let templates = listed(&mut todo.client);
+    let ours = ["todo:///adr/{adr_id}.md", "todo:///context/{task_id}.md"];
+    let seed_s = ["file://.todo/adr/{adr-id}.md", "file://.todo/context/{task-id}.md"];
+    assert_eq!(all(&templates, "uriTemplate"), [ours, seed_s].concat());
+    for template in templates.as_array().expect("templates") {
+        assert_eq!(template["mimeType"], "text/markdown", "{template}");
+        assert!(template["name"].is_string() && template["description"].is_string(), "{template}");
+    }
+    // What the templates make can be read.
+    let made = |template: &str, id: &str| template.split_once('{').map(|(before, _)| format!("{before}{id}.md"));
+    for (adr, context) in [(ours[0], ours[1]), (seed_s[0], seed_s[1])] {
+        let adr = made(adr, "adr-001-認証-方式").expect("a variable");
+        assert!(read(&mut todo, &adr).starts_with("# ADR-001"));
+        assert!(read(&mut todo, &made(context, "T001").expect("a variable")).starts_with("# Context for T001"));
+    }
+    // A hyphen makes no proper template, and a host of all families may refuse what else is in the list.
+    let mut union = todo.home.host(&[]);
+    let templates = listed(&mut union);
+    let templates = all(&templates, "uriTemplate");
+    assert!(ours.iter().all(|uri| templates.contains(uri)), "{templates:?}");
+    assert!(!seed_s.iter().any(|uri| templates.contains(uri)), "{templates:?}");
+    let text = union.request("resources/read", json!({ "uri": "file://.todo/context/T001.md" }));
+    assert_eq!(text["contents"][0]["text"], todo.text("context/T001.md"), "and is understood there, too");
 }
 
 #[test]
@@ -151,4 +178,12 @@ fn ids_are_completed() {
     assert_eq!(answer["completion"]["values"], json!(["T001"]));
     let answer = todo.client.request("completion/complete", complete("todo:///adr/{adr_id}.md", "adr_id", "adr-001"));
     assert_eq!(answer["completion"]["values"], json!(["adr-001-認証-方式"]));
+    for (uri, name, value, expected) in [
+        ("file://.todo/context/{task-id}.md", "task-id", "T0", json!(["T001"])),
+        ("file://.todo/context/{task-id}.md", "task-id", "T9", json!([])),
+        ("file://.todo/adr/{adr-id}.md", "adr-id", "", json!(["adr-001-認証-方式"])),
+    ] {
+        let answer = todo.client.request("completion/complete", complete(uri, name, value));
+        assert_eq!(answer["completion"]["values"], expected, "{uri}");
+    }
 }

@@ -1,7 +1,7 @@
 //! The table of resources: a programme, the plays, and more scenes than fit on a page.
 
 use trellisd::tools::offer::{Variables, no_such_resource};
-use trellisd::tools::{Contents, Listed, Partial, Resource, halves};
+use trellisd::tools::{Contents, Listed, ListedOn, Partial, Resource, halves};
 
 use super::model::{PLAYS, SCENES, play, play_uri, scene_uri};
 
@@ -29,7 +29,7 @@ fn programme() -> Resource {
             },
         ),
         complete: None,
-        unlisted: false,
+        listed_on: ListedOn::EverySurface,
     }
 }
 
@@ -40,7 +40,7 @@ fn plays() -> Resource {
         title: "Play",
         description: "The lines of one play.",
         mime: "text/markdown",
-        unlisted: false,
+        listed_on: ListedOn::EverySurface,
         list: Some(halves(
             |(): &(), _| Ok(()),
             |(), (), _| {
@@ -77,7 +77,7 @@ fn scenes() -> Resource {
         title: "Scene",
         description: "One scene, by its number.",
         mime: "text/plain",
-        unlisted: false,
+        listed_on: ListedOn::EverySurface,
         list: Some(halves(
             |(): &(), _| Ok(()),
             |(), (), _| {

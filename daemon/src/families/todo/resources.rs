@@ -16,7 +16,7 @@ use crate::families::edit::Edit;
 use crate::families::need::{Carried, Entry, FileAt, FileSeen, IsLink, ModelsBelow, Place, Unseen};
 use crate::text::percent::encoded;
 use crate::tools::offer::{Variables, no_such_resource};
-use crate::tools::{Answer, Contents, Halves, Listed, Notice, Partial, Resource, halves};
+use crate::tools::{Answer, Contents, Halves, Listed, ListedOn, Notice, Partial, Resource, halves};
 
 /// Well-formed, and listed first.
 const OURS: &str = "todo:///";
@@ -31,23 +31,32 @@ pub fn table() -> Vec<Resource> {
         fixed("file://.todo/index.md", "seed-index.md", "Index", INDEX, index()),
         fixed("file://.todo/task.md", "seed-task.md", "Tasks", TASKS, tasks()),
         Resource {
-            list: Some(listed(ADRS, |name| adr_number(name).is_some())),
-            complete: Some(completed(ADRS, |name| adr_number(name).is_some())),
+            list: Some(listed(ADRS, is_adr)),
+            complete: Some(completed(ADRS, is_adr)),
             ..fixed("todo:///adr/{adr_id}.md", "adr", "Decision record", ADR, one("adr_id", adr_path))
         },
         Resource {
-            list: Some(listed(CONTEXTS, |name| TaskId::of_context(name).is_some())),
-            complete: Some(completed(CONTEXTS, |name| TaskId::of_context(name).is_some())),
+            list: Some(listed(CONTEXTS, is_context)),
+            complete: Some(completed(CONTEXTS, is_context)),
             ..fixed("todo:///context/{task_id}.md", "context", "Task context", CONTEXT, one("task_id", context_path))
         },
-        understood("file://.todo/adr/{adr-id}.md", "seed-adr", "Decision record", ADR, one("adr-id", adr_path)),
-        understood(
-            "file://.todo/context/{task-id}.md",
-            "seed-context",
-            "Task context",
-            CONTEXT,
-            one("task-id", context_path),
-        ),
+        // The seed's. A variable of a proper template has no hyphen, and some libraries fail on a list with such a one.
+        Resource {
+            complete: Some(completed(ADRS, is_adr)),
+            listed_on: ListedOn::OwnSurface,
+            ..fixed("file://.todo/adr/{adr-id}.md", "seed-adr", "Decision record", ADR, one("adr-id", adr_path))
+        },
+        Resource {
+            complete: Some(completed(CONTEXTS, is_context)),
+            listed_on: ListedOn::OwnSurface,
+            ..fixed(
+                "file://.todo/context/{task-id}.md",
+                "seed-context",
+                "Task context",
+                CONTEXT,
+                one("task-id", context_path),
+            )
+        },
     ]
 }
 
@@ -58,17 +67,6 @@ const CONTEXT: &str = "What is known about one task.";
 
 type Read = Halves<Variables, Contents>;
 
-/// One that callers may know from elsewhere. Its variable has a hyphen, which no template may have.
-fn understood(
-    uri: &'static str,
-    name: &'static str,
-    title: &'static str,
-    description: &'static str,
-    read: Read,
-) -> Resource {
-    Resource { unlisted: true, ..fixed(uri, name, title, description, read) }
-}
-
 fn fixed(
     uri: &'static str,
     name: &'static str,
@@ -76,7 +74,8 @@ fn fixed(
     description: &'static str,
     read: Read,
 ) -> Resource {
-    Resource { uri, name, title, description, mime: "text/markdown", list: None, read, complete: None, unlisted: false }
+    let (mime, listed_on) = ("text/markdown", ListedOn::EverySurface);
+    Resource { uri, name, title, description, mime, list: None, read, complete: None, listed_on }
 }
 
 fn tasks() -> Read {
@@ -100,6 +99,14 @@ fn one(variable: &'static str, path: fn(&str) -> Option<RelativePath>) -> Read {
         },
         |(path, link, file), _, _| contents(link, file, &path),
     )
+}
+
+fn is_adr(name: &str) -> bool {
+    adr_number(name).is_some()
+}
+
+fn is_context(name: &str) -> bool {
+    TaskId::of_context(name).is_some()
 }
 
 fn adr_path(id: &str) -> Option<RelativePath> {

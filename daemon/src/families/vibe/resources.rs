@@ -12,7 +12,7 @@ use super::workspace::Project;
 use super::{looks, uris};
 use crate::families::need::Carried;
 use crate::tools::offer::Variables;
-use crate::tools::{Contents, Resource, Session, halves};
+use crate::tools::{Contents, ListedOn, Resource, Session, halves};
 
 /// All resources.
 pub fn table() -> Vec<Resource> {
@@ -44,7 +44,7 @@ fn all() -> Resource {
             },
         ),
         complete: None,
-        unlisted: false,
+        listed_on: ListedOn::EverySurface,
     }
 }
 
@@ -73,7 +73,7 @@ fn one() -> Resource {
             },
         ),
         complete: Some(completion("name")),
-        unlisted: false,
+        listed_on: ListedOn::EverySurface,
     }
 }
 
@@ -92,7 +92,7 @@ fn document() -> Resource {
             },
         ),
         complete: Some(completion("name")),
-        unlisted: false,
+        listed_on: ListedOn::EverySurface,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The table of resources: the format in brief and in full, as texts of our own that are part of the program.
 
 use crate::tools::offer::Variables;
-use crate::tools::{Contents, Resource, halves};
+use crate::tools::{Contents, ListedOn, Resource, halves};
 
 /// All resources.
 pub fn table() -> Vec<Resource> {
@@ -42,6 +42,6 @@ fn text(
             move |(), _, _| Ok(Contents { text: text.to_owned(), last_modified: None }),
         ),
         complete: None,
-        unlisted: false,
+        listed_on: ListedOn::EverySurface,
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use super::tree::{self, none};
 
 /// What the top holds, and nothing else without a reason.
-const TOP: [&str; 15] = [
+const TOP: [&str; 16] = [
     ".ci",
     ".gitignore",
     "CHANGELOG.md",
@@ -17,6 +17,7 @@ const TOP: [&str; 15] = [
     "README.md",
     "clippy.toml",
     "daemon",
+    "docs",
     "launchd",
     "protocol",
     "proxy",

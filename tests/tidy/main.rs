@@ -1,4 +1,4 @@
-//! The tree checks itself: heads, purity, families, dependencies, the front page and the service files.
+//! The tree checks itself: heads, purity, families, dependencies, the front page, the pages and the service files.
 #![allow(clippy::disallowed_methods, reason = "tests read files and start programs")]
 
 /// The files of the tree, and the code in them.
@@ -18,6 +18,9 @@ mod dependencies;
 
 /// What a visitor sees first.
 mod front;
+
+/// The pages below `docs/`.
+mod pages;
 
 /// What is installed for service managers.
 mod services;

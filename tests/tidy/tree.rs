@@ -45,6 +45,13 @@ pub(crate) fn sources(endings: &[&str]) -> Vec<Source> {
     found
 }
 
+/// Every page below `docs/`.
+pub(crate) fn pages() -> Vec<Source> {
+    let mut found = Vec::new();
+    walk(&top().join("docs"), &[".md"], &mut found);
+    found
+}
+
 /// Every Rust file, in order.
 pub(crate) fn rust() -> Vec<Source> {
     sources(&[".rs"])

@@ -5,7 +5,7 @@ use trellis_tests::harness::{Home, Web};
 
 fn vault() -> (Home, Web) {
     let home = Home::new();
-    home.write("inner/vault/a.md", "one\ntwo\n");
+    home.write("vault/a.md", "one\ntwo\n");
     home.gateway(&[])
 }
 

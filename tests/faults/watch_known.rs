@@ -42,6 +42,9 @@ fn stop(home: &Home) {
 #[test]
 fn the_next_daemon_knows_the_projects_of_the_last_one() {
     let home = Home::new();
+    let config = home.path().join(".config/trellis/config.toml");
+    fs::create_dir_all(config.parent().expect("a directory")).expect("a directory");
+    fs::write(config, "adopt_projects = false\n").expect("settings");
     let (a, b) = (project(&home, "a"), project(&home, "b"));
     let name = a.display().to_string();
     let mut first = session_in(&home, &a.join("vault"));

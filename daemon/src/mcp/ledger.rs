@@ -5,12 +5,15 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use rmcp::model::{ClientJsonRpcMessage, GetExtensions as _, JsonRpcMessage, RequestId};
+use rmcp::model::{
+    ClientCapabilities, ClientJsonRpcMessage, GetExtensions as _, GetMeta as _, JsonRpcMessage, ProtocolVersion,
+    RequestId,
+};
 use serde_json::json;
 use trellis_protocol::message::{self, INVALID_PARAMS, INVALID_REQUEST, SERVER_ERROR};
 
 use super::decode::{Decoded, decode, meta};
-use super::era::Era;
+use super::era::{Era, Meta};
 use super::handler::Slip;
 
 /// Requests in flight at most; the rest wait.
@@ -83,9 +86,12 @@ impl Ledger {
     /// Decides about one message.
     pub fn admit(&mut self, sequence: u64, bytes: &[u8]) -> Admission {
         match decode(bytes) {
-            Ok(Decoded::Request { id, method, declares_version, message }) => {
+            Ok(Decoded::Request { id, method, declares_version, mut message }) => {
                 if !self.era.admits(&method, || meta(bytes, declares_version)) {
                     return Admission::Answer(undeclared(&id));
+                }
+                if method == "server/discover" && meta(bytes, declares_version) == Meta::Absent {
+                    declare_modern(&mut message);
                 }
                 if self.flying.contains_key(&id) || self.waiting.iter().any(|waiting| waiting.id == id) {
                     return Admission::Answer(duplicate(&id));
@@ -215,6 +221,15 @@ impl Ledger {
     /// Whether no answer is owed, apart from those that stay open on purpose.
     pub fn is_quiet(&self) -> bool {
         self.slots == 0
+    }
+}
+
+/// Only the revision without a handshake knows discovery, and rmcp asks every request of it for its version.
+fn declare_modern(message: &mut ClientJsonRpcMessage) {
+    if let JsonRpcMessage::Request(request) = message {
+        let meta = request.request.get_meta_mut();
+        meta.set_protocol_version(ProtocolVersion::V_2026_07_28);
+        meta.set_client_capabilities(ClientCapabilities::default());
     }
 }
 

@@ -217,3 +217,27 @@ pub fn ambiguous(name: &str, candidates: &[String]) -> Failure {
         .with_hint(format!("call {}", candidates.join(" or ")))
         .with_details(json!({ "tool": name, "candidates": candidates }))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tools::uri::is_template;
+
+    fn check(families: &str, expected: &[&str]) {
+        let surface = Surface::default().with_families(families).expect("good names");
+        let catalogue = Registry::new(crate::families::all()).catalogue(&surface).expect("families that exist");
+        let templates = catalogue.listed_resources().map(|resource| resource.uri).filter(|uri| is_template(uri));
+        let templates: Vec<&str> = templates.filter(|uri| !uri.starts_with("vibe:")).collect();
+        assert_eq!(templates, expected, "{families}");
+    }
+
+    #[test]
+    fn the_seed_s_templates_are_listed_where_their_family_is_alone() {
+        let ours = ["todo:///adr/{adr_id}.md", "todo:///context/{task_id}.md"];
+        let all = [ours, ["file://.todo/adr/{adr-id}.md", "file://.todo/context/{task-id}.md"]].concat();
+        check("todo", &all);
+        check("todo,vault", &ours);
+        check("", &ours);
+        check("vault", &[]);
+    }
+}

@@ -1,7 +1,7 @@
 //! When the gateway listens, where, and what is said when it does not.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::net::TcpListener;
 use std::process::Stdio;
 
@@ -64,9 +64,12 @@ fn check_not_running(home: &Home, why: &str) {
     assert!(status["gateway"].as_str().expect("text").contains(why), "{status}");
     assert!(status["warnings"].to_string().contains(why), "{status}");
     until("the log says why", || home.log().contains(why).then_some(()));
-    drop(child.stdin.take());
+    // A proxy that is told to end before it has met its daemon has nothing to say.
+    let mut stderr = BufReader::new(child.stderr.take().expect("stderr"));
     let mut told = String::new();
-    child.stderr.take().expect("stderr").read_to_string(&mut told).expect("text");
+    stderr.read_line(&mut told).expect("text");
+    drop(child.stdin.take());
+    stderr.read_to_string(&mut told).expect("text");
     child.wait().expect("it ends");
     let lines: Vec<&str> = told.lines().filter(|line| line.contains(why)).collect();
     assert_eq!(lines.len(), 1, "one line on the proxy's stderr: {told:?}");

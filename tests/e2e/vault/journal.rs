@@ -36,13 +36,16 @@ fn kept(vault: &Vault, count: usize) -> Vec<(PathBuf, Vec<u8>)> {
     until("old texts are kept", || Some(old_texts(vault)).filter(|texts| texts.len() == count))
 }
 
+/// An old text has its owner's mode until it has been moved here, below directories that are private already.
 #[track_caller]
 fn is_private(vault: &Vault) {
-    for path in all(&vault.home.state().join("journal")) {
-        let mode = fs::metadata(&path).expect("it is there").permissions().mode() & 0o7777;
-        let expected = if path.is_dir() { 0o700 } else { 0o600 };
-        assert_eq!(mode, expected, "{}: {mode:o}", path.display());
-    }
+    until("the journal is private", || {
+        let is_private = |path: &PathBuf| {
+            let mode = fs::metadata(path).expect("it is there").permissions().mode() & 0o7777;
+            mode == if path.is_dir() { 0o700 } else { 0o600 }
+        };
+        all(&vault.home.state().join("journal")).iter().all(is_private).then_some(())
+    });
 }
 
 #[test]

@@ -105,7 +105,9 @@ impl Settings {
         let table = match text.parse::<toml::Table>() {
             Ok(table) => table,
             Err(error) => {
-                warnings.push(format!("config.toml is not read: {}", error.message()));
+                let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
+                let place = line.map(|line| format!(", line {line}")).unwrap_or_default();
+                warnings.push(format!("config.toml{place} cannot be read, so no setting of it counts: {}", error.message()));
                 return;
             }
         };
@@ -209,8 +211,9 @@ mod tests {
         let (settings, warnings) = Settings::read(Some(file), &variables(&[("LOG_LEVEL", "loud")]));
         assert_eq!(settings, Settings::default());
         assert_eq!(warnings.len(), 4, "{warnings:?}");
-        let (settings, warnings) = Settings::read(Some("= ="), &variables(&[("LOG_LEVEL", "WARNING")]));
-        assert_eq!(settings.log_level.value, "warn");
-        assert_eq!(warnings.len(), 1);
+        let broken = "idle_seconds = 1\n\n= =\n";
+        let (settings, warnings) = Settings::read(Some(broken), &variables(&[("LOG_LEVEL", "WARNING")]));
+        assert_eq!((settings.log_level.value.as_str(), settings.idle_seconds.source), ("warn", Source::Default));
+        assert!(warnings.len() == 1 && warnings[0].contains("config.toml, line 3"), "{warnings:?}");
     }
 }

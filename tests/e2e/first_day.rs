@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output};
 
-use serde_json::json;
+use serde_json::{Value, json};
 use trellis_tests::harness::{Client, Home, programs, until};
 
 fn stdout(output: &Output) -> String {
@@ -130,7 +130,13 @@ fn status_without_a_daemon_says_what_to_do() {
     for arguments in [&["status"][..], &["status", "--json"], &["status", "--settings"]] {
         let output = home.trellisd(arguments);
         assert_eq!(output.status.code(), Some(7), "{output:?}");
-        assert_eq!(stdout(&output), "");
+        if arguments.contains(&"--json") {
+            let told: Value = serde_json::from_slice(&output.stdout).expect("JSON");
+            assert_eq!((&told["schema"], &told["error"]["code"]), (&json!("trellis.error/1"), &json!("not_running")));
+            assert!(told["error"]["hint"].as_str().is_some_and(|hint| hint.contains("`trellisd up`")), "{told}");
+        } else {
+            assert_eq!(stdout(&output), "");
+        }
         let text = stderr(&output);
         assert!(text.contains("no daemon is running") && text.contains("`trellisd up`"), "{text}");
     }
@@ -169,6 +175,38 @@ fn both_programs_tell_their_version() {
     let output = home.proxy(&["--version"]).output().expect("it runs");
     assert_eq!(stdout(&output), format!("trellis-mcp {version}\n"));
     assert!(home.daemons().is_empty());
+}
+
+#[test]
+fn words_of_other_programs_are_answered_by_name() {
+    let home = Home::new();
+    for (word, ours) in [("start", "`trellisd up`"), ("ps", "`trellisd status`"), ("config", "status --settings")] {
+        let output = home.trellisd(&[word]);
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        assert!(stderr(&output).contains(ours) && stdout(&output).is_empty(), "{output:?}");
+    }
+    assert!(home.daemons().is_empty(), "nothing is done");
+}
+
+#[test]
+fn a_broken_config_file_is_named_with_its_line() {
+    let home = Home::new();
+    let config = home.path().join(".config/trellis/config.toml");
+    std::fs::create_dir_all(config.parent().expect("a directory")).expect("a directory");
+    std::fs::write(&config, "idle_seconds = 60\n\nlog_level = = 1\n").expect("settings");
+    assert!(home.trellisd(&["up"]).status.success());
+    let warnings = home.status().expect("a status")["warnings"].to_string();
+    assert!(warnings.contains("config.toml, line 3"), "{warnings}");
+}
+
+#[test]
+fn stop_sees_the_end_of_a_daemon_whose_parent_does_not_look() {
+    let home = Home::new();
+    let mut daemon = home.command(&programs::daemon()).arg("run").spawn().expect("trellisd runs");
+    until("a daemon", || home.daemon_pid());
+    let stop = home.trellisd(&["stop"]);
+    assert!(stop.status.success() && stdout(&stop).contains("has left"), "{stop:?}");
+    assert!(daemon.wait().expect("it has ended").success());
 }
 
 #[test]

@@ -53,17 +53,18 @@ pub fn stop() -> Result<(), Failure> {
     };
     let mut line = greet(stream, PATIENCE)?;
     let Report::Leaving { pid } = ask(&mut line, Order::Stop)? else { return Err(unexpected()) };
+    let end = ProcessEnd::of(pid);
     let until = Instant::now() + PATIENCE;
     while Instant::now() < until {
-        if is_gone(pid) {
-            anstream::println!("trellisd (pid {pid}) has left");
+        if end.within(PAUSE) {
+            match running(&places, &around) {
+                None => anstream::println!("trellisd (pid {pid}) has left"),
+                Some(next) => {
+                    anstream::println!("trellisd (pid {pid}) has left; a host that needs one has started pid {next}");
+                }
+            }
             return Ok(());
         }
-        if let Some(next) = running(&places, &around).filter(|next| *next != pid) {
-            anstream::println!("trellisd (pid {pid}) has left; a host that needs one has started another (pid {next})");
-            return Ok(());
-        }
-        std::thread::sleep(PAUSE);
     }
     Err(Failure::new("timeout", Kind::Unavailable, format!("trellisd (pid {pid}) has not left after 10 seconds"))
         .with_hint("a disk may be hanging; look into the log"))
@@ -89,10 +90,39 @@ pub fn hand_over(places: &Places, around: &Surroundings) -> Result<Option<Lock>,
     Ok(None)
 }
 
-/// Whether a process has ended. Nothing is done to it: its number is only asked for.
-fn is_gone(pid: u32) -> bool {
-    let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
-    pid.is_none_or(|pid| rustix::process::test_kill_process(pid).is_err())
+/// Waits for the end of a process, also of one whose parent has not asked for its status yet. Nothing is done to it.
+struct ProcessEnd {
+    pid: Option<rustix::process::Pid>,
+    #[cfg(target_os = "linux")]
+    descriptor: Option<std::os::fd::OwnedFd>,
+}
+
+impl ProcessEnd {
+    fn of(pid: u32) -> Self {
+        let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+        Self {
+            pid,
+            #[cfg(target_os = "linux")]
+            descriptor: pid.and_then(|pid| {
+                rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
+            }),
+        }
+    }
+
+    /// Whether it has ended, or does so in this time.
+    fn within(&self, time: Duration) -> bool {
+        #[cfg(target_os = "linux")]
+        if let Some(descriptor) = &self.descriptor {
+            use rustix::event::{PollFd, PollFlags, Timespec, poll};
+            let timeout = Timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
+            return matches!(poll(&mut [PollFd::new(descriptor, PollFlags::IN)], Some(&timeout)), Ok(1..));
+        }
+        let has_ended = self.pid.is_none_or(|pid| rustix::process::test_kill_process(pid).is_err());
+        if !has_ended {
+            std::thread::sleep(time);
+        }
+        has_ended
+    }
 }
 
 /// The pid of the daemon that answers.
@@ -104,15 +134,24 @@ fn running(places: &Places, around: &Surroundings) -> Option<u32> {
     }
 }
 
+/// How a status is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusForm {
+    Screen,
+    /// Every setting and where its value comes from.
+    Settings,
+    Json,
+}
+
 /// Shows how the daemon is.
-pub fn status(json: bool, settings: bool) -> Result<(), Failure> {
+pub fn status(form: StatusForm) -> Result<(), Failure> {
     let (around, places) = here();
     let mut line = greet(reach(&places, &around)?, PATIENCE)?;
     let Report::Status(status) = ask(&mut line, Order::Status)? else { return Err(unexpected()) };
-    let text = match (json, settings) {
-        (true, _) => serde_json::to_string_pretty(&status).map(|text| text + "\n").unwrap_or_default(),
-        (false, true) => present::text::settings(&status),
-        (false, false) => present::text::status(&status),
+    let text = match form {
+        StatusForm::Json => serde_json::to_string_pretty(&status).map(|text| text + "\n").unwrap_or_default(),
+        StatusForm::Settings => present::text::settings(&status),
+        StatusForm::Screen => present::text::status(&status),
     };
     let _ = anstream::stdout().write_all(text.as_bytes());
     Ok(())

@@ -15,8 +15,9 @@ pub mod log;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
-use trellis_protocol::Failure;
+use trellis_protocol::{Failure, Kind};
 
 use crate::families::Registered;
 use crate::present;
@@ -90,12 +91,28 @@ const HTTP: &str = "\
 The gateway is off until ENABLE_HTTP=true is in the daemon's environment, or `enabled = true` stands under [http] in
 config.toml. It listens at 127.0.0.1:4001; `trellisd status` shows where, or why not.";
 
+/// What other programs call the same thing.
+const SYNONYMS: [(&[&str], &str); 3] =
+    [(&["start", "serve"], "up"), (&["ps", "health"], "status"), (&["config", "settings"], "status --settings")];
+
 /// Runs the program with these families.
 pub fn main(families: Vec<Registered>) -> ExitCode {
-    let outcome = match Arguments::parse().command {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => match unknown_command(&error) {
+            Some(failure) => return fail(&failure),
+            None => error.exit(),
+        },
+    };
+    let outcome = match arguments.command {
         Command::Up => control::up(),
         Command::Stop => control::stop(),
-        Command::Status { json, settings } => control::status(json, settings),
+        Command::Status { json: true, .. } => {
+            let outcome = control::status(control::StatusForm::Json);
+            outcome.inspect_err(|failure| anstream::println!("{}", present::text::failure_as_json(failure)))
+        }
+        Command::Status { settings: true, .. } => control::status(control::StatusForm::Settings),
+        Command::Status { .. } => control::status(control::StatusForm::Screen),
         Command::Run { on_demand } => serve::run(families, on_demand),
         Command::Http { command: HttpCommand::Key { command } } => keys::run(command),
         Command::Mcp { arguments } => return trellis_proxy::run("trellisd mcp", arguments.into_iter()),
@@ -104,6 +121,14 @@ pub fn main(families: Vec<Registered>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => fail(&failure),
     }
+}
+
+/// A command that another program would have; clap knows only words that look alike.
+fn unknown_command(error: &clap::Error) -> Option<Failure> {
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let (_, ours) = SYNONYMS.iter().find(|(words, _)| words.contains(&given.as_str()))?;
+    let failure = Failure::new("unknown_command", Kind::Input, format!("there is no command `{given}`"));
+    Some(failure.with_hint(format!("`trellisd {ours}` does that")))
 }
 
 fn fail(failure: &Failure) -> ExitCode {

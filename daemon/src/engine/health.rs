@@ -6,11 +6,17 @@ use trellis_protocol::control::{Counters, FamilyStatus, SessionStatus, Status};
 use trellis_protocol::version;
 
 use super::{Engine, StartedBy};
+use crate::http::{self, listen::Standing};
 
 impl Engine {
     /// Everything a person may want to know; never waits for a disk.
     pub fn status(&self) -> Status {
         let snapshot = self.snapshot();
+        let credentials = match self.life.gateway {
+            Standing::On(_) => http::credentials_warning(&self.settings.http, &self.life.places.state),
+            Standing::Off | Standing::Failed(_) => None,
+        };
+        let credentials = credentials.map(str::to_owned);
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         let family = |family: &crate::families::Registered| FamilyStatus {
             name: family.name.to_owned(),
@@ -52,7 +58,7 @@ impl Engine {
                 refused_peers: count(&self.counters.refused_peers),
                 changes: snapshot.changes,
             },
-            warnings: snapshot.warnings.clone(),
+            warnings: snapshot.warnings.iter().cloned().chain(credentials).collect(),
             settings: self.settings.report(),
             gateway: self.life.gateway.describe(),
         }

@@ -46,6 +46,7 @@ pub mod openapi;
 pub mod working;
 
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 
 use axum::Router;
@@ -55,10 +56,23 @@ use trellis_protocol::endpoint::Surroundings;
 use guard::Guard;
 use keys::Keyring;
 use session::Visits;
+use settings::HttpSettings;
 use working::Working;
 
 use crate::engine::Engine;
 use crate::mcp::http::Streamable;
+
+/// A warning that holds until there are credentials: `status` asks whether it still does.
+const REFUSES_EVERYBODY: &str = "the HTTP gateway refuses everybody: no credentials are set; set API_KEYS or JWT_SECRET, \
+                                 or make a key with `trellisd http key new`";
+
+/// What a person should know about the credentials of a gateway with these settings, if anything.
+pub fn credentials_warning(settings: &HttpSettings, state: &Path) -> Option<&'static str> {
+    let open = settings.allow_unauthenticated.value;
+    let is_set = open || settings.jwt_secret.value.is_some() || !settings.api_keys.value.is_empty();
+    let has_keys = || keys::made(&keys::place(state)).is_ok_and(|keys| !keys.is_empty());
+    (!is_set && !has_keys()).then_some(REFUSES_EVERYBODY)
+}
 
 /// All that the requests of one gateway share.
 #[derive(Debug)]
@@ -79,11 +93,7 @@ impl Gateway {
         let keyring = Keyring::new(keys::place(&engine.life.places.state), &settings.api_keys.value);
         let guard = Guard::new(settings, address, keyring);
         if guard.is_shut() {
-            engine.warn(
-                "the HTTP gateway refuses everybody: no credentials are set; set API_KEYS or JWT_SECRET, or make a \
-                 key with `trellisd http key new`"
-                    .to_owned(),
-            );
+            tracing::warn!("{REFUSES_EVERYBODY}");
         }
         if let Some(weakness) = settings.weaknesses() {
             engine.warn(weakness);

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use comfy_table::{Table, presets};
+use serde_json::json;
 use trellis_protocol::Failure;
 use trellis_protocol::control::Status;
 
@@ -13,6 +14,14 @@ pub fn failure(failure: &Failure) -> String {
         Some(hint) => format!("error: {}\n  try: {hint}", failure.message),
         None => format!("error: {}", failure.message),
     }
+}
+
+/// A failure for programs, on one line.
+pub fn failure_as_json(failure: &Failure) -> String {
+    let Failure { code, message, hint, details, .. } = failure;
+    let details = if details.is_object() { details.clone() } else { json!({}) };
+    let error = json!({ "code": code, "message": message, "hint": hint, "details": details });
+    json!({ "schema": "trellis.error/1", "error": error }).to_string()
 }
 
 /// A status on one screen.

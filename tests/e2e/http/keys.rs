@@ -23,8 +23,11 @@ fn a_running_daemon_takes_new_keys_and_drops_revoked_ones() {
     let home = Home::new().with("ENABLE_HTTP", "true").with("PORT", port.to_string());
     assert!(home.trellisd(&["up"]).status.success());
     let web = Web::at(port);
+    let warnings = || home.status().expect("a status")["warnings"].to_string();
+    assert!(warnings().contains("refuses everybody"), "{}", warnings());
     let (first, second) = (new_key(&home, "web"), new_key(&home, "scripts"));
     assert!(first.starts_with("trellis_") && first != second);
+    assert!(!warnings().contains("refuses everybody"), "there are credentials now: {}", warnings());
     for key in [&first, &second] {
         assert_eq!(web.with("X-API-Key", key).get("/tools").status, 200);
         assert_eq!(web.with("Authorization", &format!("Bearer {key}")).get("/tools").status, 200);

@@ -107,7 +107,10 @@ impl Settings {
             Err(error) => {
                 let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
                 let place = line.map(|line| format!(", line {line}")).unwrap_or_default();
-                warnings.push(format!("config.toml{place} cannot be read, so no setting of it counts: {}", error.message()));
+                warnings.push(format!(
+                    "config.toml{place} cannot be read, so no setting of it counts: {}",
+                    error.message()
+                ));
                 return;
             }
         };

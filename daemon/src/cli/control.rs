@@ -103,9 +103,7 @@ impl ProcessEnd {
         Self {
             pid,
             #[cfg(target_os = "linux")]
-            descriptor: pid.and_then(|pid| {
-                rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()
-            }),
+            descriptor: pid.and_then(|pid| rustix::process::pidfd_open(pid, rustix::process::PidfdFlags::empty()).ok()),
         }
     }
 

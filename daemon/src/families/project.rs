@@ -1,7 +1,7 @@
 //! Which project a call is about, and the words for when that cannot be told: what is wrong, and what helps where the
 //! call came from. Which directory it is in the end is for `disk` to say.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Longer paths are shown by their beginning.
 const SHOWN_CHARS: usize = 80;
@@ -88,11 +88,11 @@ impl ProjectError {
 
     /// What the caller named, shortened.
     pub fn value(&self) -> Option<String> {
-        self.named.as_ref().map(shown)
+        self.named.as_deref().map(shown)
     }
 }
 
-fn shown(path: &PathBuf) -> String {
+fn shown(path: &Path) -> String {
     let text = path.to_string_lossy();
     match text.char_indices().nth(SHOWN_CHARS) {
         Some((end, _)) => format!("{}…", &text[..end]),

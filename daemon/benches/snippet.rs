@@ -2,8 +2,8 @@
 
 use divan::Bencher;
 use trellisd::index::query::Query;
-use trellisd::index::snippet::Marker;
-use trellisd::index::stems::Stems;
+use trellisd::index::snippet::Highlighter;
+use trellisd::index::stems::StemCache;
 
 const TEXTS: [(&str, &str, &str); 4] = [
     (
@@ -42,6 +42,6 @@ fn snippet(bencher: Bencher<'_, '_>, name: &str) {
         text => text.to_owned(),
     };
     let query = Query::read(query);
-    let mut stems = Stems::default();
-    bencher.bench_local(|| Marker::new(&query, &mut stems).snippet(&text, None));
+    let mut stems = StemCache::default();
+    bencher.bench_local(|| Highlighter::new(&query, &mut stems).snippet(&text, None));
 }

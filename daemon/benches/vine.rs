@@ -6,9 +6,9 @@
 use std::fmt::Write as _;
 
 use divan::Bencher;
-use trellisd::families::need::Model as _;
+use trellisd::disk::FileModel as _;
 use trellisd::families::vine::answers;
-use trellisd::families::vine::apply::Draft;
+use trellisd::families::vine::apply::GraphDraft;
 use trellisd::families::vine::frontier::frontier;
 use trellisd::families::vine::header;
 use trellisd::families::vine::model::Status;
@@ -118,14 +118,14 @@ fn set_status(bencher: Bencher, count: usize) {
 #[divan::bench(args = SIZES)]
 fn set_status_first(bencher: Bencher, count: usize) {
     let plan = Plan::read(layered(count).as_bytes());
-    plan.sound().expect("a sound plan");
+    plan.validated().expect("a sound plan");
     let operation = Operation::SetStatus { id: "layer/t1".to_owned(), status: Status::Started };
     bencher.bench(|| changed(&plan, &operation));
 }
 
 fn changed(plan: &Plan, operation: &Operation) -> Plan {
-    let (graph, edges) = plan.sound().expect("a sound plan");
-    let mut draft = Draft::of(graph);
+    let (graph, edges) = plan.validated().expect("a sound plan");
+    let mut draft = GraphDraft::of(graph);
     draft.apply(operation).expect("it can be done");
     let drafted = draft.finish();
     let frontier = frontier(&drafted.graph, edges);

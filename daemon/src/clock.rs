@@ -8,7 +8,6 @@ use jiff::tz::TimeZone;
 /// One moment, as the session's person would read it off the wall.
 #[derive(Debug, Clone)]
 pub struct Now {
-    /// The moment.
     pub at: Timestamp,
     /// Where the session is; dates in names of new files are its own.
     pub zone: TimeZone,
@@ -28,12 +27,12 @@ pub fn zone_named(name: &str) -> TimeZone {
 }
 
 /// A moment as part of a file's name: `20261116T101502Z`.
-pub fn stamp() -> String {
+pub fn file_name_timestamp() -> String {
     Now::read(&TimeZone::UTC).at.strftime("%Y%m%dT%H%M%SZ").to_string()
 }
 
 /// Milliseconds of the epoch.
-pub fn milliseconds() -> i64 {
+pub fn epoch_millis() -> i64 {
     Now::read(&TimeZone::UTC).at.as_millisecond()
 }
 
@@ -44,6 +43,6 @@ pub fn system_time() -> std::time::SystemTime {
 }
 
 /// Nanoseconds of the epoch, as the times of files are counted.
-pub fn nanoseconds() -> i128 {
+pub fn epoch_nanos() -> i128 {
     Now::read(&TimeZone::UTC).at.as_nanosecond()
 }

@@ -1,10 +1,12 @@
 //! Requests of the command line that are not MCP: typed, one order and one report a connection.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// What the command line, or a newer proxy, asks of the daemon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Order {
+pub enum ControlRequest {
     /// How are you?
     Status,
     /// Finish what is in flight and leave.
@@ -12,7 +14,7 @@ pub enum Order {
     /// The same, because a newer program is waiting to take over.
     HandOver,
     /// Answer when everything that happened to watched files up to now has been seen.
-    WaitUntilSeen {
+    SyncBarrier {
         /// But not later than this.
         milliseconds: u32,
     },
@@ -20,16 +22,16 @@ pub enum Order {
 
 /// The daemon's answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Report {
-    /// To [`Order::Status`].
+pub enum ControlReply {
+    /// The reply to [`ControlRequest::Status`].
     Status(Box<Status>),
-    /// To [`Order::Stop`] and [`Order::HandOver`]: accepted, the process with this pid is leaving.
+    /// To [`ControlRequest::Stop`] and [`ControlRequest::HandOver`]: accepted, the process with this pid is leaving.
     Leaving {
         /// For display only.
         pid: u32,
     },
-    /// To [`Order::WaitUntilSeen`].
-    Seen {
+    /// The reply to [`ControlRequest::SyncBarrier`].
+    Synced {
         /// Not, if that took too long: answers may be older than the files.
         everything: bool,
     },
@@ -70,7 +72,6 @@ pub struct Status {
     pub gateway: String,
 }
 
-/// One family.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FamilyStatus {
     /// As in `--only NAME`.
@@ -103,12 +104,16 @@ pub struct RootStatus {
     pub backend: String,
     /// Files that are known in it.
     pub files: u64,
+    /// Of them, those that can be searched.
+    pub documents: u64,
     /// Directories that are watched.
     pub watches: u64,
     /// Equal for equal files in equal states.
     pub fingerprint: String,
     /// How often all of it was looked at.
     pub rescans: u64,
+    /// How often for which reason.
+    pub rescans_by_reason: BTreeMap<String, u64>,
     /// Why, the last time.
     pub rescan_reason: String,
     /// Seconds since then.
@@ -122,7 +127,6 @@ pub struct RootStatus {
 /// Work in the background.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Progress {
-    /// Steps done.
     pub done: u64,
     /// Steps in all.
     pub total: u64,
@@ -143,14 +147,14 @@ pub struct Counters {
     pub refused_peers: u64,
     /// Changes of files in watched trees.
     pub changes: u64,
+    /// The most paths with events that ever waited to be looked at.
+    pub queue_high_water: u64,
 }
 
-/// One setting.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SettingStatus {
     /// Its name in the configuration file.
     pub name: String,
-    /// Its value.
     pub value: String,
     /// `default`, `config file`, `environment` or `flag`.
     pub source: String,

@@ -1,18 +1,18 @@
 //! Environment → the places of this user.
 //!
-//! What is known about the account and its variables comes in as [`Surroundings`]; the paths of state,
-//! cache, configuration, socket and locks go out as [`Places`]. Nothing here asks the system.
+//! What is known about the account and its variables comes in as [`AccountEnvironment`]; the paths of state,
+//! cache, configuration, socket and locks go out as [`TrellisPaths`]. Nothing here asks the system.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 /// The longest socket path every system takes: macOS has room for 104 bytes with the closing zero.
-pub const SOCKET_PATH_LIMIT: usize = 103;
+pub const MAX_SOCKET_PATH_BYTES: usize = 103;
 
 /// What a program knows about the account it runs for.
 #[derive(Debug, Clone)]
-pub struct Surroundings {
+pub struct AccountEnvironment {
     /// Variables, as the program received them.
     pub variables: Variables,
     /// The home directory in the password database, whatever `HOME` says.
@@ -22,7 +22,7 @@ pub struct Surroundings {
     /// Whether `/run/user/<uid>` exists and belongs to this account.
     pub has_run_user: bool,
     /// Which conventions for directories apply.
-    pub system: System,
+    pub layout: DirectoryLayout,
 }
 
 /// The variables of a process. A plain list: a few are looked up once, and sorting them all would be most of the work.
@@ -49,19 +49,19 @@ impl FromIterator<(OsString, OsString)> for Variables {
 
 /// Which conventions for directories apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum System {
+pub enum DirectoryLayout {
     /// The XDG base directories.
     Xdg,
-    /// `~/Library`.
+    /// As on macOS, below `~/Library`.
     MacOs,
 }
 
-impl System {
+impl DirectoryLayout {
     /// The system this build is for.
-    pub const HERE: Self = if cfg!(target_os = "macos") { Self::MacOs } else { Self::Xdg };
+    pub const NATIVE: Self = if cfg!(target_os = "macos") { Self::MacOs } else { Self::Xdg };
 }
 
-impl Surroundings {
+impl AccountEnvironment {
     /// A variable that is set and not empty.
     pub fn variable(&self, name: &str) -> Option<&OsStr> {
         self.variables.get(name).filter(|value| !value.is_empty())
@@ -80,7 +80,7 @@ impl Surroundings {
 
 /// Where this user's Trellis keeps its things.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Places {
+pub struct TrellisPaths {
     /// Known roots, journal, locks and, without a service manager, logs.
     pub state: PathBuf,
     /// What may be deleted at any time.
@@ -91,23 +91,29 @@ pub struct Places {
     pub log: PathBuf,
     /// Where this program looks for, or offers, the socket.
     pub socket: PathBuf,
+    /// A directory for the daemon's cookies: files that it touches to learn how far it is with the system's events.
+    pub cookies: PathBuf,
 }
 
-impl Places {
+impl TrellisPaths {
     /// Applies the rules to what is known about the account.
-    pub fn of(around: &Surroundings) -> Self {
-        let home = around.home();
-        let state = state_directory(around, &home);
-        let (cache, config, log) = match around.system {
-            System::Xdg => (
-                around.directory("XDG_CACHE_HOME").unwrap_or_else(|| home.join(".cache")).join("trellis"),
-                around.directory("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join("trellis"),
+    pub fn of(account: &AccountEnvironment) -> Self {
+        let home = account.home();
+        let state = state_directory(account, &home);
+        let (cache, config, log) = match account.layout {
+            DirectoryLayout::Xdg => (
+                account.directory("XDG_CACHE_HOME").unwrap_or_else(|| home.join(".cache")).join("trellis"),
+                account.directory("XDG_CONFIG_HOME").unwrap_or_else(|| home.join(".config")).join("trellis"),
                 state.clone(),
             ),
-            System::MacOs => (home.join("Library/Caches/trellis"), state.clone(), home.join("Library/Logs/trellis")),
+            DirectoryLayout::MacOs => {
+                (home.join("Library/Caches/trellis"), state.clone(), home.join("Library/Logs/trellis"))
+            }
         };
-        let socket = socket_path(around, &state, &cache);
-        Self { log: log.join("daemon.log"), config: config.join("config.toml"), state, cache, socket }
+        let own_socket = runtime_directory(account, &state, &cache).join(socket_name(account, &state));
+        let cookies = own_socket.with_extension("cookies");
+        let socket = account.directory("TRELLIS_SOCKET").unwrap_or(own_socket);
+        Self { log: log.join("daemon.log"), config: config.join("config.toml"), state, cache, socket, cookies }
     }
 
     /// Held by the daemon for its whole life; it guards journal and index.
@@ -121,52 +127,51 @@ impl Places {
     }
 
     /// Where the daemon writes its socket's path, for programs that looked elsewhere.
-    pub fn socket_note(&self) -> PathBuf {
+    pub fn socket_pointer(&self) -> PathBuf {
         self.state.join("daemon.socket")
     }
 
     /// The last list of tools that was answered for a surface; see [`crate::Surface::key`].
-    pub fn remembered_tools(&self, surface_key: &str) -> PathBuf {
+    pub fn tool_list_cache(&self, surface_key: &str) -> PathBuf {
         self.cache.join("tools").join(format!("{surface_key}.json"))
     }
 }
 
-fn state_directory(around: &Surroundings, home: &Path) -> PathBuf {
-    match around.system {
-        System::Xdg => around.directory("XDG_STATE_HOME").unwrap_or_else(|| home.join(".local/state")).join("trellis"),
-        System::MacOs => home.join("Library/Application Support/trellis"),
+fn state_directory(account: &AccountEnvironment, home: &Path) -> PathBuf {
+    match account.layout {
+        DirectoryLayout::Xdg => {
+            account.directory("XDG_STATE_HOME").unwrap_or_else(|| home.join(".local/state")).join("trellis")
+        }
+        DirectoryLayout::MacOs => home.join("Library/Application Support/trellis"),
     }
 }
 
 /// The state directory an account has when nobody sets any variable.
-fn default_state_directory(around: &Surroundings) -> PathBuf {
-    match around.system {
-        System::Xdg => around.account_home.join(".local/state/trellis"),
-        System::MacOs => around.account_home.join("Library/Application Support/trellis"),
+fn default_state_directory(account: &AccountEnvironment) -> PathBuf {
+    match account.layout {
+        DirectoryLayout::Xdg => account.account_home.join(".local/state/trellis"),
+        DirectoryLayout::MacOs => account.account_home.join("Library/Application Support/trellis"),
     }
 }
 
-fn socket_path(around: &Surroundings, state: &Path, cache: &Path) -> PathBuf {
-    if let Some(path) = around.directory("TRELLIS_SOCKET") {
-        return path;
+/// What need not outlive a login.
+fn runtime_directory(account: &AccountEnvironment, state: &Path, cache: &Path) -> PathBuf {
+    if account.layout == DirectoryLayout::MacOs {
+        return cache.join("run");
     }
-    let name = socket_name(around, state);
-    if around.system == System::MacOs {
-        return cache.join("run").join(name);
+    if let Some(runtime) = account.directory("XDG_RUNTIME_DIR") {
+        return runtime.join("trellis");
     }
-    if let Some(runtime) = around.directory("XDG_RUNTIME_DIR") {
-        return runtime.join("trellis").join(name);
+    if account.has_run_user {
+        return PathBuf::from(format!("/run/user/{}/trellis", account.uid));
     }
-    if around.has_run_user {
-        return PathBuf::from(format!("/run/user/{}/trellis", around.uid)).join(name);
-    }
-    state.join("run").join(name)
+    state.join("run")
 }
 
 /// Another state directory gets another socket, so that a test or a second profile never reaches
 /// the wrong daemon through a shared runtime directory.
-fn socket_name(around: &Surroundings, state: &Path) -> String {
-    if state == default_state_directory(around) {
+fn socket_name(account: &AccountEnvironment, state: &Path) -> String {
+    if state == default_state_directory(account) {
         "daemon.sock".to_owned()
     } else {
         format!("daemon-{:08x}.sock", fingerprint(state.as_os_str().as_bytes()) as u32)
@@ -185,18 +190,18 @@ pub(crate) fn fingerprint(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    fn around(variables: &[(&str, &str)]) -> Surroundings {
-        Surroundings {
+    fn account(variables: &[(&str, &str)]) -> AccountEnvironment {
+        AccountEnvironment {
             variables: variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
             account_home: "/home/ada".into(),
             uid: 1000,
             has_run_user: false,
-            system: System::Xdg,
+            layout: DirectoryLayout::Xdg,
         }
     }
 
     fn check(variables: &[(&str, &str)], expected: &str) {
-        assert_eq!(Places::of(&around(variables)).socket, Path::new(expected));
+        assert_eq!(TrellisPaths::of(&account(variables)).socket, Path::new(expected));
     }
 
     #[test]
@@ -207,15 +212,25 @@ mod tests {
         check(&[], "/home/ada/.local/state/trellis/run/daemon.sock");
         check(&[("XDG_RUNTIME_DIR", "")], "/home/ada/.local/state/trellis/run/daemon.sock");
         check(&[("XDG_RUNTIME_DIR", "relative")], "/home/ada/.local/state/trellis/run/daemon.sock");
-        let mut logged_in = around(&[]);
+        let mut logged_in = account(&[]);
         logged_in.has_run_user = true;
-        assert_eq!(Places::of(&logged_in).socket, Path::new("/run/user/1000/trellis/daemon.sock"));
+        assert_eq!(TrellisPaths::of(&logged_in).socket, Path::new("/run/user/1000/trellis/daemon.sock"));
+    }
+
+    #[test]
+    fn cookies_are_made_where_we_are_at_home_wherever_the_socket_is() {
+        let cookies = |variables: &[(&str, &str)]| TrellisPaths::of(&account(variables)).cookies;
+        let runtime = ("XDG_RUNTIME_DIR", "/run/r");
+        assert_eq!(cookies(&[runtime]), Path::new("/run/r/trellis/daemon.cookies"));
+        assert_eq!(cookies(&[("TRELLIS_SOCKET", "/x/y.sock"), runtime]), Path::new("/run/r/trellis/daemon.cookies"));
+        assert_eq!(cookies(&[]), Path::new("/home/ada/.local/state/trellis/run/daemon.cookies"));
+        assert_ne!(cookies(&[runtime]), cookies(&[runtime, ("XDG_STATE_HOME", "/srv/state")]));
     }
 
     #[test]
     fn another_home_or_state_gets_another_socket_name() {
         let name = |variables: &[(&str, &str)]| {
-            let socket = Places::of(&around(variables)).socket;
+            let socket = TrellisPaths::of(&account(variables)).socket;
             socket.file_name().expect("a socket has a name").to_string_lossy().into_owned()
         };
         let runtime = ("XDG_RUNTIME_DIR", "/run/r");
@@ -228,11 +243,11 @@ mod tests {
 
     #[test]
     fn macos_keeps_to_the_library() {
-        let mut mac = around(&[("HOME", "/home/ada")]);
-        mac.system = System::MacOs;
-        let places = Places::of(&mac);
-        assert_eq!(places.state, Path::new("/home/ada/Library/Application Support/trellis"));
-        assert_eq!(places.socket, Path::new("/home/ada/Library/Caches/trellis/run/daemon.sock"));
-        assert_eq!(places.log, Path::new("/home/ada/Library/Logs/trellis/daemon.log"));
+        let mut mac = account(&[("HOME", "/home/ada")]);
+        mac.layout = DirectoryLayout::MacOs;
+        let paths = TrellisPaths::of(&mac);
+        assert_eq!(paths.state, Path::new("/home/ada/Library/Application Support/trellis"));
+        assert_eq!(paths.socket, Path::new("/home/ada/Library/Caches/trellis/run/daemon.sock"));
+        assert_eq!(paths.log, Path::new("/home/ada/Library/Logs/trellis/daemon.log"));
     }
 }

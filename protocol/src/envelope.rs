@@ -8,7 +8,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::Surface;
-use crate::control::{Order, Report};
+use crate::control::{ControlReply, ControlRequest};
 
 /// The first words of a proxy or of the command line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,14 +35,14 @@ pub struct Hello {
 }
 
 /// Stands in a session's environment if its directory was named with `--cwd`.
-pub const TOLD_DIRECTORY: &str = "TRELLIS_CWD";
+pub const EXPLICIT_DIRECTORY: &str = "TRELLIS_CWD";
 
 /// Who is calling.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Caller {
     /// Speaks MCP in frames.
     Proxy,
-    /// Sends one [`Order`] and reads its [`Report`].
+    /// Sends one [`ControlRequest`] and reads its [`ControlReply`].
     CommandLine,
 }
 
@@ -54,14 +54,14 @@ pub struct Resume {
     /// The host's `initialize` request, if it sent one.
     pub initialize: Option<Payload>,
     /// Requests whose effect must be made again without being answered: log level, subscriptions.
-    pub renew: Vec<Payload>,
+    pub replay: Vec<Payload>,
     /// Requests still without an answer; they follow as frames with these numbers.
-    pub unanswered: Vec<Unanswered>,
+    pub unanswered: Vec<UnansweredRequest>,
 }
 
 /// One request that is sent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unanswered {
+pub struct UnansweredRequest {
     /// The number of its frame.
     pub sequence: u64,
     /// Whether its acknowledgement has reached the host already (`subscriptions/listen`).
@@ -113,7 +113,7 @@ pub struct Welcome {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Refused {
     /// What a program can act on.
-    pub reason: Reason,
+    pub reason: RefusalReason,
     /// What is wrong, for people.
     pub message: String,
     /// What to do about it.
@@ -122,7 +122,7 @@ pub struct Refused {
 
 /// What a program can act on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Reason {
+pub enum RefusalReason {
     /// The greeting's number is not one the daemon reads.
     Version,
     /// The flags name something that does not exist.
@@ -139,11 +139,11 @@ pub enum Envelope {
     /// A JSON-RPC message, or a part of one.
     Frame(Frame),
     /// From the command line.
-    Order(Order),
+    ControlRequest(ControlRequest),
     /// To the command line.
-    Report(Report),
+    ControlReply(ControlReply),
     /// The last envelope of a connection that ends on purpose.
-    Bye(Bye),
+    Close(CloseReason),
 }
 
 /// A JSON-RPC message, or a part of one.
@@ -153,25 +153,24 @@ pub struct Frame {
     /// From the daemon: the number of the request it belongs to, 0 for none.
     pub sequence: u64,
     /// What the message is to the request with that number.
-    pub part: Part,
-    /// The bytes.
+    pub role: FrameRole,
     pub payload: Payload,
 }
 
 /// What a frame is to the request with its number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Part {
+pub enum FrameRole {
     /// Goes on in the next frame with the same number.
-    More,
+    Continued,
     /// Ends a message that answers the request (from the proxy: a whole message).
     Answer,
     /// Ends a message that does not answer it: a notification, a request of the daemon's.
-    Aside,
+    Unsolicited,
 }
 
 /// Why a connection ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Bye {
+pub enum CloseReason {
     /// The host closed its side.
     Done,
     /// The daemon leaves; another may follow.

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 /// What sort of thing went wrong; decides every status and exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum FailureKind {
     /// The caller can correct its arguments.
     Input,
     /// The caller may not do this.
@@ -21,13 +21,12 @@ pub enum Kind {
     Conflict,
     /// It is there but cannot be understood.
     Unreadable,
-    /// Not now.
     Unavailable,
     /// The fault is ours.
     Internal,
 }
 
-impl Kind {
+impl FailureKind {
     /// The exit status of a command that ended with this.
     pub fn exit_status(self) -> u8 {
         match self {
@@ -42,19 +41,39 @@ impl Kind {
     }
 }
 
-/// An error of a family or of the engine, before it takes a face.
+/// An error of a family, before it takes a face. Its words come from `Display`.
 pub trait Coded: fmt::Display {
+    /// All that it says besides its words.
+    fn info(&self) -> ErrorInfo;
+}
+
+/// What an error says besides its words.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ErrorInfo {
     /// Stable once shipped.
-    fn code(&self) -> &'static str;
-    /// What sort of thing went wrong.
-    fn kind(&self) -> Kind;
-    /// The offending values, for programs.
-    fn details(&self) -> Value {
-        Value::Null
-    }
+    pub code: &'static str,
+    pub kind: FailureKind,
+    /// The offending values, for programs; null if there are none.
+    pub details: Value,
     /// What to do next: an action.
-    fn hint(&self) -> Option<Cow<'static, str>> {
-        None
+    pub hint: Option<Cow<'static, str>>,
+}
+
+impl ErrorInfo {
+    /// An error with an action to take.
+    pub fn new(code: &'static str, kind: FailureKind, details: Value, hint: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, kind, details, hint: Some(hint.into()) }
+    }
+
+    /// An error whose words say all.
+    pub fn without_hint(code: &'static str, kind: FailureKind, details: Value) -> Self {
+        Self { code, kind, details, hint: None }
+    }
+
+    /// With another action.
+    #[must_use]
+    pub fn with_hint(self, hint: impl Into<Cow<'static, str>>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
     }
 }
 
@@ -64,7 +83,7 @@ pub struct Failure {
     /// Stable once shipped.
     pub code: Cow<'static, str>,
     /// What sort of thing went wrong.
-    pub kind: Kind,
+    pub kind: FailureKind,
     /// Lower case, no full stop, the offending value in backticks, no machine path.
     pub message: String,
     /// What to do next: an action.
@@ -75,13 +94,13 @@ pub struct Failure {
 
 impl Failure {
     /// A failure with only a code and a message.
-    pub fn new(code: &'static str, kind: Kind, message: impl Into<String>) -> Self {
+    pub fn new(code: &'static str, kind: FailureKind, message: impl Into<String>) -> Self {
         Self { code: code.into(), kind, message: message.into(), hint: None, details: Value::Null }
     }
 
     /// The fault is ours; `what` is for the log and the caller alike, so it names no content.
     pub fn internal(what: impl Into<String>) -> Self {
-        Self::new("internal", Kind::Internal, what)
+        Self::new("internal", FailureKind::Internal, what)
     }
 
     /// With an action to take.
@@ -107,12 +126,7 @@ impl fmt::Display for Failure {
 
 impl<E: Coded> From<E> for Failure {
     fn from(error: E) -> Self {
-        Self {
-            code: error.code().into(),
-            kind: error.kind(),
-            message: error.to_string(),
-            hint: error.hint(),
-            details: error.details(),
-        }
+        let ErrorInfo { code, kind, details, hint } = error.info();
+        Self { code: code.into(), kind, message: error.to_string(), hint, details }
     }
 }

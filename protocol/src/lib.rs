@@ -18,6 +18,9 @@ pub mod envelope;
 /// Envelope ↔ bytes, with every length checked before anything is allocated.
 pub mod codec;
 
+/// How much one session may have under way.
+pub mod limits;
+
 /// Requests of the command line that are not MCP.
 pub mod control;
 
@@ -28,5 +31,5 @@ pub mod message;
 pub mod failure;
 
 pub use envelope::{Envelope, Frame, Hello, Reply, Resume, SessionKey};
-pub use failure::{Coded, Failure, Kind};
+pub use failure::{Coded, ErrorInfo, Failure, FailureKind};
 pub use surface::Surface;

@@ -1,6 +1,6 @@
 //! The little that both sides read of a JSON-RPC message: its kind, id, method and cancel target.
 //!
-//! Bytes come in; a [`Peek`] or a [`Fault`] with its ready answer goes out. Parameters are looked at
+//! Bytes come in; a [`MessageHead`] or a [`MalformedMessage`] with its ready answer goes out. Parameters are looked at
 //! only where a session must be able to repeat or forget something.
 
 use std::borrow::Cow;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 /// Strings longer than this are no ids.
-pub const ID_LIMIT: usize = 1 << 10;
+pub const MAX_ID_BYTES: usize = 1 << 10;
 
 /// JSON-RPC: the text is no JSON.
 pub const PARSE_ERROR: i32 = -32700;
@@ -26,7 +26,7 @@ pub const SERVER_ERROR: i32 = -32000;
 
 /// What a message is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Peek<'a> {
+pub enum MessageHead<'a> {
     /// Wants an answer.
     Request {
         /// As the sender wrote it, to be given back byte for byte.
@@ -36,7 +36,6 @@ pub enum Peek<'a> {
         /// The raw parameters, if any.
         params: Option<&'a str>,
     },
-    /// Wants none.
     Notification {
         /// What it tells.
         method: Cow<'a, str>,
@@ -52,20 +51,19 @@ pub enum Peek<'a> {
 
 /// Why some bytes are no message, and what to answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
+pub enum MalformedMessage {
     /// Not JSON, or not UTF-8.
     NotJson,
-    /// An array.
     Batch,
     /// JSON, but not a JSON-RPC message.
     NotAMessage,
-    /// An id that is neither an integer nor a string of at most [`ID_LIMIT`] bytes.
+    /// An id that is neither an integer nor a string of at most [`MAX_ID_BYTES`] bytes.
     BadId,
     /// Over the size limit.
     TooLong,
 }
 
-impl Fault {
+impl MalformedMessage {
     /// The code of the answer.
     pub fn code(self) -> i32 {
         match self {
@@ -117,7 +115,7 @@ pub fn quoted(text: &str) -> String {
 }
 
 #[derive(Deserialize)]
-struct Head<'a> {
+struct JsonRpcFields<'a> {
     #[serde(borrow)]
     jsonrpc: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -133,38 +131,38 @@ struct Head<'a> {
 }
 
 /// Looks at a message.
-pub fn peek(bytes: &[u8]) -> Result<Peek<'_>, Fault> {
-    let text = str::from_utf8(bytes).map_err(|_| Fault::NotJson)?;
-    let head: Head<'_> = match serde_json::from_str(text) {
-        Ok(head) => head,
-        Err(error) if error.is_data() => return Err(shape_of(text)),
-        Err(_) => return Err(Fault::NotJson),
+pub fn read_head(bytes: &[u8]) -> Result<MessageHead<'_>, MalformedMessage> {
+    let text = str::from_utf8(bytes).map_err(|_| MalformedMessage::NotJson)?;
+    let fields: JsonRpcFields<'_> = match serde_json::from_str(text) {
+        Ok(fields) => fields,
+        Err(error) if error.is_data() => return Err(classify_malformed(text)),
+        Err(_) => return Err(MalformedMessage::NotJson),
     };
-    if head.jsonrpc.as_deref() != Some("2.0") {
-        return Err(Fault::NotAMessage);
+    if fields.jsonrpc.as_deref() != Some("2.0") {
+        return Err(MalformedMessage::NotAMessage);
     }
-    let id = head.id.map(RawValue::get).map(checked_id).transpose()?;
-    let params = head.params.map(RawValue::get);
-    match (head.method, id) {
-        (Some(method), Some(id)) => Ok(Peek::Request { id, method, params }),
-        (Some(method), None) if head_has_no_id(text) => Ok(Peek::Notification { method, params }),
-        (Some(_), None) => Err(Fault::BadId),
-        (None, Some(id)) if head.result.is_some() || head.error.is_some() => Ok(Peek::Response { id }),
-        (None, _) => Err(Fault::NotAMessage),
+    let id = fields.id.map(RawValue::get).map(checked_id).transpose()?;
+    let params = fields.params.map(RawValue::get);
+    match (fields.method, id) {
+        (Some(method), Some(id)) => Ok(MessageHead::Request { id, method, params }),
+        (Some(method), None) if has_no_id(text) => Ok(MessageHead::Notification { method, params }),
+        (Some(_), None) => Err(MalformedMessage::BadId),
+        (None, Some(id)) if fields.result.is_some() || fields.error.is_some() => Ok(MessageHead::Response { id }),
+        (None, _) => Err(MalformedMessage::NotAMessage),
     }
 }
 
 /// The text has the wrong shape at the top; an array is told apart, and so is text that only begins well.
-fn shape_of(text: &str) -> Fault {
+fn classify_malformed(text: &str) -> MalformedMessage {
     match serde_json::from_str::<serde::de::IgnoredAny>(text) {
-        Err(_) => Fault::NotJson,
-        Ok(_) if text.trim_start().starts_with('[') => Fault::Batch,
-        Ok(_) => Fault::NotAMessage,
+        Err(_) => MalformedMessage::NotJson,
+        Ok(_) if text.trim_start().starts_with('[') => MalformedMessage::Batch,
+        Ok(_) => MalformedMessage::NotAMessage,
     }
 }
 
 /// serde reads `"id": null` as an absent id; a request with one is refused, not taken for a notification.
-fn head_has_no_id(text: &str) -> bool {
+fn has_no_id(text: &str) -> bool {
     #[derive(Deserialize)]
     struct OnlyId {
         #[serde(default, deserialize_with = "present")]
@@ -176,18 +174,18 @@ fn head_has_no_id(text: &str) -> bool {
     serde_json::from_str::<OnlyId>(text).is_ok_and(|only| !only.id)
 }
 
-fn checked_id(raw: &str) -> Result<&str, Fault> {
+fn checked_id(raw: &str) -> Result<&str, MalformedMessage> {
     let fits = match raw.as_bytes() {
-        [b'"', ..] => raw.len() <= ID_LIMIT + 2 && serde_json::from_str::<String>(raw).is_ok(),
+        [b'"', ..] => raw.len() <= MAX_ID_BYTES + 2 && serde_json::from_str::<String>(raw).is_ok(),
         _ => raw.parse::<i64>().is_ok(),
     };
-    if fits { Ok(raw) } else { Err(Fault::BadId) }
+    if fits { Ok(raw) } else { Err(MalformedMessage::BadId) }
 }
 
 /// Whether an answer says that its request failed.
 pub fn is_error(answer: &[u8]) -> bool {
-    let head = str::from_utf8(answer).ok().and_then(|text| serde_json::from_str::<Head<'_>>(text).ok());
-    head.is_some_and(|head| head.error.is_some())
+    let fields = str::from_utf8(answer).ok().and_then(|text| serde_json::from_str::<JsonRpcFields<'_>>(text).ok());
+    fields.is_some_and(|fields| fields.error.is_some())
 }
 
 /// The few parameters that are ever looked at; one type for all, so that there is one parser.
@@ -231,53 +229,53 @@ pub fn asked_version(params: Option<&str>) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn check(text: &str, expected: Result<Peek<'_>, Fault>) {
-        assert_eq!(peek(text.as_bytes()), expected, "{text}");
+    fn check(text: &str, expected: Result<MessageHead<'_>, MalformedMessage>) {
+        assert_eq!(read_head(text.as_bytes()), expected, "{text}");
     }
 
     #[test]
     fn requests_notifications_and_responses_are_told_apart() {
         check(
             r#"{"jsonrpc":"2.0","id":"a b","method":"ping"}"#,
-            Ok(Peek::Request { id: r#""a b""#, method: "ping".into(), params: None }),
+            Ok(MessageHead::Request { id: r#""a b""#, method: "ping".into(), params: None }),
         );
         check(
             r#" {"method":"x","params":{"a":[1]},"id":-5,"jsonrpc":"2.0"} "#,
-            Ok(Peek::Request { id: "-5", method: "x".into(), params: Some(r#"{"a":[1]}"#) }),
+            Ok(MessageHead::Request { id: "-5", method: "x".into(), params: Some(r#"{"a":[1]}"#) }),
         );
         check(
             r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#,
-            Ok(Peek::Notification { method: "notifications/initialized".into(), params: None }),
+            Ok(MessageHead::Notification { method: "notifications/initialized".into(), params: None }),
         );
-        check(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#, Ok(Peek::Response { id: "3" }));
-        check(r#"{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":""}}"#, Ok(Peek::Response { id: "3" }));
+        check(r#"{"jsonrpc":"2.0","id":3,"result":{}}"#, Ok(MessageHead::Response { id: "3" }));
+        check(r#"{"jsonrpc":"2.0","id":3,"error":{"code":1,"message":""}}"#, Ok(MessageHead::Response { id: "3" }));
     }
 
     #[test]
     fn what_is_no_message_has_its_fault() {
         for text in ["", "{", "nonsense", r#"{"jsonrpc":"2.0","id":1,"method":"x"} trailing"#, "{\"a\":\u{1}}"] {
-            check(text, Err(Fault::NotJson));
+            check(text, Err(MalformedMessage::NotJson));
         }
-        assert_eq!(peek(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}"), Err(Fault::NotJson));
-        check("[]", Err(Fault::Batch));
-        check(r#"[{"jsonrpc":"2.0","id":1,"method":"x"}]"#, Err(Fault::Batch));
+        assert_eq!(read_head(b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"\xff\"}"), Err(MalformedMessage::NotJson));
+        check("[]", Err(MalformedMessage::Batch));
+        check(r#"[{"jsonrpc":"2.0","id":1,"method":"x"}]"#, Err(MalformedMessage::Batch));
         for text in ["1", "null", r#""x""#, "{}", r#"{"id":1,"method":"x"}"#, r#"{"jsonrpc":"2.0","id":1}"#] {
-            check(text, Err(Fault::NotAMessage));
+            check(text, Err(MalformedMessage::NotAMessage));
         }
-        check(r#"{"jsonrpc":"2.0","id":1,"method":7}"#, Err(Fault::NotAMessage));
+        check(r#"{"jsonrpc":"2.0","id":1,"method":7}"#, Err(MalformedMessage::NotAMessage));
         for id in ["null", "1.5", "true", "{}", "[1]", "99999999999999999999"] {
-            check(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x"}}"#), Err(Fault::BadId));
+            check(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"x"}}"#), Err(MalformedMessage::BadId));
         }
-        let long = "x".repeat(ID_LIMIT + 1);
-        check(&format!(r#"{{"jsonrpc":"2.0","id":"{long}","method":"x"}}"#), Err(Fault::BadId));
-        check(r#"{"jsonrpc":"2.0","id":"\ud800","method":"x"}"#, Err(Fault::BadId));
+        let long = "x".repeat(MAX_ID_BYTES + 1);
+        check(&format!(r#"{{"jsonrpc":"2.0","id":"{long}","method":"x"}}"#), Err(MalformedMessage::BadId));
+        check(r#"{"jsonrpc":"2.0","id":"\ud800","method":"x"}"#, Err(MalformedMessage::BadId));
     }
 
     #[test]
     fn deep_nesting_is_passed_over_without_recursion() {
         let deep = "[".repeat(100_000) + &"]".repeat(100_000);
         let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"x","params":{deep}}}"#);
-        assert!(matches!(peek(text.as_bytes()), Ok(Peek::Request { id: "1", .. })));
+        assert!(matches!(read_head(text.as_bytes()), Ok(MessageHead::Request { id: "1", .. })));
     }
 
     #[test]
@@ -292,10 +290,10 @@ mod tests {
 
     #[test]
     fn answers_are_json() {
-        let answer: serde_json::Value = serde_json::from_slice(&Fault::Batch.answer()).expect("JSON");
+        let answer: serde_json::Value = serde_json::from_slice(&MalformedMessage::Batch.answer()).expect("JSON");
         assert_eq!(answer["error"]["code"], INVALID_REQUEST);
         assert!(answer["id"].is_null());
-        assert!(is_error(&Fault::Batch.answer()));
+        assert!(is_error(&MalformedMessage::Batch.answer()));
         assert!(!is_error(&result_answer("1", "{}")) && !is_error(b"nonsense"));
         assert_eq!(quoted("a\"\n"), r#""a\"\n""#);
     }

@@ -20,9 +20,9 @@ pub struct Surface {
 /// One word of `--tools`.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum ToolChoice {
-    /// `+name`
+    /// Written `+name` in `--tools`.
     Add(String),
-    /// `-name`
+    /// Written `-name` in `--tools`.
     Hide(String),
 }
 

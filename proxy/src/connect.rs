@@ -1,4 +1,4 @@
-//! Places → a socket with our own daemon at the other end, greeted. Tries the place where this program would look,
+//! Paths → a socket with our own daemon at the other end, greeted. Tries the place where this program would look,
 //! then the one a daemon has written down, and says nothing to a socket that another user serves. Starts nothing.
 
 use std::fmt;
@@ -10,17 +10,15 @@ use std::time::Duration;
 
 use interprocess::ConnectWaitMode;
 use interprocess::local_socket::{ConnectOptions, GenericFilePath, Stream, prelude::*};
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use trellis_protocol::codec::{self, MARK_BYTES};
-use trellis_protocol::endpoint::{Places, SOCKET_PATH_LIMIT};
+use trellis_protocol::endpoint::{MAX_SOCKET_PATH_BYTES, TrellisPaths};
 use trellis_protocol::envelope::{Hello, Reply};
 
 /// A greeting beyond this may not fit into the socket at once.
-const LONG_GREETING: usize = 32 << 10;
+const LARGE_HELLO_BYTES: usize = 32 << 10;
 /// Most replies fit; a length alone makes room for no more.
-const READ: usize = 1 << 10;
-/// How long a daemon may take to accept.
-const ACCEPT: Duration = Duration::from_secs(5);
+const REPLY_BUFFER_BYTES: usize = 1 << 10;
+const ACCEPT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Why no daemon was reached.
 #[derive(Debug)]
@@ -45,7 +43,7 @@ impl fmt::Display for ConnectError {
             Self::Foreign { uid } => write!(formatter, "the socket belongs to another user (uid {uid})"),
             Self::PathTooLong(path) => write!(
                 formatter,
-                "the socket path `{}` has {} bytes, over the limit of {SOCKET_PATH_LIMIT}",
+                "the socket path `{}` has {} bytes, over the limit of {MAX_SOCKET_PATH_BYTES}",
                 path.display(),
                 path.as_os_str().len()
             ),
@@ -56,29 +54,20 @@ impl fmt::Display for ConnectError {
 
 impl std::error::Error for ConnectError {}
 
-/// What a daemon replied to a greeting.
-#[derive(Debug)]
-pub struct Answered {
-    /// The protocol number of the reply.
-    pub number: u16,
-    /// Nothing when this build does not read that number.
-    pub reply: Option<Reply>,
-}
-
 /// Connects to the daemon of the account `uid`, wherever it listens.
-pub fn reach(places: &Places, uid: u32) -> Result<Stream, ConnectError> {
-    match reach_at(&places.socket, uid) {
+pub fn connect_daemon(paths: &TrellisPaths, uid: u32) -> Result<Stream, ConnectError> {
+    match connect_to(&paths.socket, uid) {
         Err(ConnectError::Nobody) => {}
         other => return other,
     }
-    match noted(places) {
-        Some(path) if path != places.socket => reach_at(&path, uid),
+    match noted(paths) {
+        Some(path) if path != paths.socket => connect_to(&path, uid),
         _ => Err(ConnectError::Nobody),
     }
 }
 
 /// Connects to one place.
-pub fn reach_at(path: &Path, uid: u32) -> Result<Stream, ConnectError> {
+pub fn connect_to(path: &Path, uid: u32) -> Result<Stream, ConnectError> {
     let stream = connect(path)?;
     // A socket that is not connected after all has no peer either.
     let peer = stream.peer_creds().map_err(|error| ConnectError::System(path.to_owned(), error))?;
@@ -88,41 +77,25 @@ pub fn reach_at(path: &Path, uid: u32) -> Result<Stream, ConnectError> {
     }
 }
 
-/// Greets in the words of `number` and waits for the reply.
-pub fn greet(stream: &Stream, number: u16, hello: &Hello, patience: Duration) -> io::Result<Answered> {
-    hail(stream, number, hello, patience)?;
-    answered(stream, patience)
-}
-
-/// Sends a greeting.
-pub(crate) fn hail(stream: &Stream, number: u16, hello: &Hello, patience: Duration) -> io::Result<()> {
+/// Greets in the words of `number` and waits for the reply, of which not a byte beyond is read. Returns the protocol
+/// number of the reply, and the reply if this build reads that number.
+pub fn greet(stream: &Stream, number: u16, hello: &Hello, timeout: Duration) -> io::Result<(u16, Option<Reply>)> {
     let bytes = codec::encode_hello(number, hello).map_err(io::Error::other)?;
-    if bytes.len() > LONG_GREETING {
-        stream.set_send_timeout(Some(patience))?;
+    if bytes.len() > LARGE_HELLO_BYTES {
+        stream.set_send_timeout(Some(timeout))?;
     }
     let mut wire = stream;
-    wire.write_all(&bytes)
-}
-
-/// Waits for the reply to a greeting. Reads not a byte beyond it.
-pub(crate) fn answered(stream: &Stream, patience: Duration) -> io::Result<Answered> {
-    stream.set_recv_timeout(Some(patience))?;
-    let mut wire = stream;
+    wire.write_all(&bytes)?;
+    stream.set_recv_timeout(Some(timeout))?;
     let mut prefix = [0; MARK_BYTES];
     wire.read_exact(&mut prefix)?;
     let (number, length) = codec::mark(prefix).map_err(io::Error::other)?;
-    let mut body = Vec::with_capacity(length.min(READ));
+    let mut body = Vec::with_capacity(length.min(REPLY_BUFFER_BYTES));
     if wire.take(length as u64).read_to_end(&mut body)? < length {
         return Err(io::ErrorKind::UnexpectedEof.into());
     }
     stream.set_recv_timeout(None)?;
-    Ok(Answered { number, reply: codec::decode_reply(number, &body).map_err(io::Error::other)? })
-}
-
-/// Whether the daemon says anything within this time, or leaves.
-pub(crate) fn speaks_within(stream: &Stream, time: Duration) -> bool {
-    let time = Timespec { tv_sec: 0, tv_nsec: i64::from(time.subsec_nanos()) };
-    !matches!(poll(&mut [PollFd::from_borrowed_fd(descriptor(stream), PollFlags::IN)], Some(&time)), Ok(0))
+    Ok((number, codec::decode_reply(number, &body).map_err(io::Error::other)?))
 }
 
 /// The socket itself.
@@ -133,8 +106,8 @@ pub(crate) fn descriptor(stream: &Stream) -> BorrowedFd<'_> {
 }
 
 /// The place that a daemon has written down.
-fn noted(places: &Places) -> Option<PathBuf> {
-    let note = std::fs::read(places.socket_note()).ok()?;
+fn noted(paths: &TrellisPaths) -> Option<PathBuf> {
+    let note = std::fs::read(paths.socket_pointer()).ok()?;
     let path = Path::new(std::ffi::OsStr::from_bytes(note.trim_ascii()));
     path.is_absolute().then(|| path.to_owned())
 }
@@ -143,7 +116,7 @@ fn connect(path: &Path) -> Result<Stream, ConnectError> {
     let (address, _directory) = address(path)?;
     let attempt = || {
         let name = address.as_os_str().to_fs_name::<GenericFilePath>()?;
-        ConnectOptions::new().name(name).wait_mode(ConnectWaitMode::Timeout(ACCEPT)).connect_sync()
+        ConnectOptions::new().name(name).wait_mode(ConnectWaitMode::Timeout(ACCEPT_TIMEOUT)).connect_sync()
     };
     attempt().map_err(|error| match error.kind() {
         io::ErrorKind::NotFound | io::ErrorKind::ConnectionRefused | io::ErrorKind::NotADirectory => {
@@ -155,7 +128,7 @@ fn connect(path: &Path) -> Result<Stream, ConnectError> {
 
 /// A path that fits into a socket address, and what must stay open for as long as it is used.
 fn address(path: &Path) -> Result<(PathBuf, Option<OwnedFd>), ConnectError> {
-    if path.as_os_str().len() <= SOCKET_PATH_LIMIT {
+    if path.as_os_str().len() <= MAX_SOCKET_PATH_BYTES {
         return Ok((path.to_owned(), None));
     }
     match (path.parent(), path.file_name()) {
@@ -176,7 +149,7 @@ fn through_descriptor(path: &Path, directory: &Path, name: &Path) -> Result<(Pat
         _ => ConnectError::System(path.to_owned(), error.into()),
     })?;
     let short = Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string()).join(name);
-    if short.as_os_str().len() > SOCKET_PATH_LIMIT {
+    if short.as_os_str().len() > MAX_SOCKET_PATH_BYTES {
         return Err(ConnectError::PathTooLong(path.to_owned()));
     }
     Ok((short, Some(directory)))
@@ -201,13 +174,14 @@ mod tests {
         directory
     }
 
-    fn places(directory: &Path) -> Places {
-        Places {
+    fn paths(directory: &Path) -> TrellisPaths {
+        TrellisPaths {
             state: directory.to_owned(),
             cache: directory.to_owned(),
             config: directory.join("config.toml"),
             log: directory.join("daemon.log"),
             socket: directory.join("daemon.sock"),
+            cookies: directory.join("daemon.cookies"),
         }
     }
 
@@ -218,27 +192,27 @@ mod tests {
     #[test]
     fn nobody_is_told_apart_from_somebody_else() {
         let directory = scratch("nobody");
-        let places = places(&directory);
-        assert!(matches!(reach(&places, uid()), Err(ConnectError::Nobody)));
-        drop(UnixListener::bind(&places.socket).expect("bind"));
-        assert!(matches!(reach(&places, uid()), Err(ConnectError::Nobody)), "a leftover is nobody");
-        std::fs::remove_file(&places.socket).expect("its file");
-        let _listener = UnixListener::bind(&places.socket).expect("bind");
-        assert!(reach(&places, uid()).is_ok());
-        assert!(matches!(reach(&places, uid() + 1), Err(ConnectError::Foreign { .. })));
+        let paths = paths(&directory);
+        assert!(matches!(connect_daemon(&paths, uid()), Err(ConnectError::Nobody)));
+        drop(UnixListener::bind(&paths.socket).expect("bind"));
+        assert!(matches!(connect_daemon(&paths, uid()), Err(ConnectError::Nobody)), "a leftover is nobody");
+        std::fs::remove_file(&paths.socket).expect("its file");
+        let _listener = UnixListener::bind(&paths.socket).expect("bind");
+        assert!(connect_daemon(&paths, uid()).is_ok());
+        assert!(matches!(connect_daemon(&paths, uid() + 1), Err(ConnectError::Foreign { .. })));
         std::fs::remove_dir_all(directory).expect("removed");
     }
 
     #[test]
     fn a_note_is_followed() {
         let directory = scratch("note");
-        let places = places(&directory);
+        let paths = paths(&directory);
         let elsewhere = directory.join("elsewhere.sock");
         let _listener = UnixListener::bind(&elsewhere).expect("bind");
         let mut note = elsewhere.as_os_str().as_bytes().to_vec();
         note.push(b'\n');
-        std::fs::write(places.socket_note(), note).expect("written");
-        assert!(reach(&places, uid()).is_ok());
+        std::fs::write(paths.socket_pointer(), note).expect("written");
+        assert!(connect_daemon(&paths, uid()).is_ok());
         std::fs::remove_dir_all(directory).expect("removed");
     }
 
@@ -249,7 +223,7 @@ mod tests {
         let socket = directory.join("daemon.sock");
         let (short, _open) = address(&socket).expect("the directory is there");
         let _listener = UnixListener::bind(short).expect("bind");
-        assert!(reach_at(&socket, uid()).is_ok());
+        assert!(connect_to(&socket, uid()).is_ok());
         std::fs::remove_dir_all(directory).expect("removed");
     }
 }

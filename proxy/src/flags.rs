@@ -2,12 +2,10 @@
 //! start quickly.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 
 use trellis_protocol::Surface;
-use trellis_protocol::surface::SurfaceError;
 
 /// What the arguments ask for.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,38 +27,6 @@ pub(crate) struct Flags {
     pub(crate) directory: Option<PathBuf>,
 }
 
-/// Arguments that make no sense.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum FlagError {
-    /// Not one of ours.
-    Unknown(String),
-    /// A flag that needs a value came without.
-    NoValue(&'static str),
-    /// A flag that takes no value came with one.
-    UnwantedValue(&'static str),
-    /// A value that is not text.
-    NotText(&'static str),
-    /// `--only` names exactly one family.
-    NotOne(String),
-    /// A list that cannot be understood.
-    Surface(SurfaceError),
-}
-
-impl fmt::Display for FlagError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unknown(word) => write!(formatter, "unknown argument `{word}`"),
-            Self::NoValue(flag) => write!(formatter, "{flag} needs a value"),
-            Self::UnwantedValue(flag) => write!(formatter, "{flag} takes no value"),
-            Self::NotText(flag) => write!(formatter, "the value of {flag} is not UTF-8"),
-            Self::NotOne(list) => {
-                write!(formatter, "--only takes one family, not `{list}`: use --families for several")
-            }
-            Self::Surface(error) => error.fmt(formatter),
-        }
-    }
-}
-
 /// The text of `--help`.
 pub(crate) fn help(program: &str) -> String {
     format!(
@@ -76,36 +42,33 @@ pub(crate) fn help(program: &str) -> String {
     )
 }
 
-/// Reads the arguments that follow the program's name.
-pub(crate) fn parse(mut args: impl Iterator<Item = OsString>) -> Result<Command, FlagError> {
+/// Reads the arguments that follow the program's name; or says why they make no sense.
+pub(crate) fn parse(mut args: impl Iterator<Item = OsString>) -> Result<Command, String> {
     let mut flags = Flags::default();
     while let Some(word) = args.next() {
         let (name, attached) = split(&word);
-        let mut value = |flag| attached.clone().or_else(|| args.next()).ok_or(FlagError::NoValue(flag));
-        match name.to_str() {
-            Some("--only") => {
-                let family = text("--only", value("--only")?)?;
-                if family.contains(',') {
-                    return Err(FlagError::NotOne(family));
+        let name = name.to_str().unwrap_or_default();
+        let mut value = || attached.clone().or_else(|| args.next()).ok_or_else(|| format!("{name} needs a value"));
+        match name {
+            "--only" | "--families" => {
+                let list = text(name, value()?)?;
+                if name == "--only" && list.contains(',') {
+                    return Err(format!("--only takes one family, not `{list}`: use --families for several"));
                 }
-                flags.surface = flags.surface.with_families(&family).map_err(FlagError::Surface)?;
+                flags.surface = flags.surface.with_families(&list).map_err(|error| error.to_string())?;
             }
-            Some("--families") => {
-                let list = text("--families", value("--families")?)?;
-                flags.surface = flags.surface.with_families(&list).map_err(FlagError::Surface)?;
+            "--tools" => {
+                let list = text(name, value()?)?;
+                flags.surface = flags.surface.with_tools(&list).map_err(|error| error.to_string())?;
             }
-            Some("--tools") => {
-                let list = text("--tools", value("--tools")?)?;
-                flags.surface = flags.surface.with_tools(&list).map_err(FlagError::Surface)?;
+            "--cwd" => flags.directory = Some(value()?.into()),
+            "--read-only" | "--version" | "--help" if attached.is_some() => {
+                return Err(format!("{name} takes no value"));
             }
-            Some("--cwd") => flags.directory = Some(value("--cwd")?.into()),
-            Some("--read-only") => {
-                alone("--read-only", attached)?;
-                flags.surface.read_only = true;
-            }
-            Some("--version" | "-V") => return alone("--version", attached).map(|()| Command::Version),
-            Some("--help" | "-h") => return alone("--help", attached).map(|()| Command::Help),
-            _ => return Err(FlagError::Unknown(word.to_string_lossy().into_owned())),
+            "--read-only" => flags.surface.read_only = true,
+            "--version" | "-V" => return Ok(Command::Version),
+            "--help" | "-h" => return Ok(Command::Help),
+            _ => return Err(format!("unknown argument `{}`", word.display())),
         }
     }
     Ok(Command::Serve(flags))
@@ -122,20 +85,17 @@ fn split(word: &OsStr) -> (&OsStr, Option<OsString>) {
     }
 }
 
-fn text(flag: &'static str, value: OsString) -> Result<String, FlagError> {
-    value.into_string().map_err(|_| FlagError::NotText(flag))
-}
-
-fn alone(flag: &'static str, attached: Option<OsString>) -> Result<(), FlagError> {
-    if attached.is_none() { Ok(()) } else { Err(FlagError::UnwantedValue(flag)) }
+fn text(flag: &str, value: OsString) -> Result<String, String> {
+    value.into_string().map_err(|_| format!("the value of {flag} is not UTF-8"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn check(words: &[&str], expected: Result<Command, FlagError>) {
-        assert_eq!(parse(words.iter().map(OsString::from)), expected, "{words:?}");
+    fn check(words: &[&str], expected: Result<Command, &str>) {
+        let parsed = parse(words.iter().map(OsString::from));
+        assert_eq!(parsed, expected.map_err(str::to_owned), "{words:?}");
     }
 
     #[test]
@@ -156,11 +116,12 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_named() {
-        check(&["--nonsense"], Err(FlagError::Unknown("--nonsense".into())));
-        check(&["word"], Err(FlagError::Unknown("word".into())));
-        check(&["--cwd"], Err(FlagError::NoValue("--cwd")));
-        check(&["--read-only=yes"], Err(FlagError::UnwantedValue("--read-only")));
-        check(&["--only", "vine,vault"], Err(FlagError::NotOne("vine,vault".into())));
-        check(&["--tools", "x"], Err(FlagError::Surface(SurfaceError::BadTool("x".into()))));
+        check(&["--nonsense"], Err("unknown argument `--nonsense`"));
+        check(&["word"], Err("unknown argument `word`"));
+        check(&["--cwd"], Err("--cwd needs a value"));
+        check(&["--read-only=yes"], Err("--read-only takes no value"));
+        check(&["--only", "vine,vault"], Err("--only takes one family, not `vine,vault`: use --families for several"));
+        let bad_tool = trellis_protocol::surface::SurfaceError::BadTool("x".into()).to_string();
+        check(&["--tools", "x"], Err(&bad_tool));
     }
 }

@@ -2,7 +2,7 @@
 //! start it while the others watch for its socket; the daemon's first line says that it is ready, or why not. The
 //! only module that starts programs and creates files.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -14,212 +14,201 @@ use std::time::{Duration, Instant};
 
 use interprocess::local_socket::Stream;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use trellis_protocol::endpoint::{Places, Surroundings};
+use trellis_protocol::endpoint::{AccountEnvironment, TrellisPaths};
 
 use crate::connect;
+use crate::offline::UnavailableReason;
 use crate::process;
-use crate::refuse::Why;
 use crate::surroundings::STARTED_IN;
 
-/// The program to start.
-const DAEMON: &str = "trellisd";
-/// How long a daemon may take to say ready.
-const READY: Duration = Duration::from_secs(10);
-/// The longest first line that is read.
-const WORD_LIMIT: usize = 4 << 10;
-/// Between two looks at the lock and the socket.
-const SHORT: Duration = Duration::from_millis(2);
-const LONG: Duration = Duration::from_millis(20);
-/// Between two starts while another daemon is leaving.
-const LONGEST: Duration = Duration::from_millis(250);
+const DAEMON_PROGRAM: &str = "trellisd";
+/// How long a daemon may take to say that it is ready.
+const READY_TIMEOUT: Duration = Duration::from_secs(10);
+const MAX_READY_LINE_BYTES: usize = 4 << 10;
+/// Between two looks at the lock and the socket, doubled from the one to the other.
+const MIN_POLL_DELAY: Duration = Duration::from_millis(2);
+const MAX_POLL_DELAY: Duration = Duration::from_millis(20);
+/// Between two starts while another daemon is leaving, doubled from [`MAX_POLL_DELAY`] to this.
+const MAX_RESPAWN_DELAY: Duration = Duration::from_millis(250);
+/// Room for a thread that does nothing but wait.
+const WAIT_STACK_BYTES: usize = 32 << 10;
 
-/// Starts daemons and remembers them, so that none of them stays behind as a zombie.
-#[derive(Debug, Default)]
-pub struct Launcher {
-    directory: Option<PathBuf>,
-    children: Vec<Child>,
-}
-
-/// What a daemon said first.
+/// The first line that a daemon writes to its stdout.
 #[derive(Debug, PartialEq, Eq)]
-enum Word {
+enum ReadyLine {
     /// It listens there.
     Ready(PathBuf),
     /// It cannot start, and says why.
     Failed(String),
     /// It said nothing: another one has the lock, or it died.
-    Nothing,
+    Missing,
 }
 
-impl Launcher {
-    /// Starts daemons on behalf of somebody who works in this directory.
-    pub fn for_work_in(directory: Option<PathBuf>) -> Self {
-        Self { directory, children: Vec::new() }
-    }
-
-    /// A connection to a daemon: somebody's, or one started here.
-    pub fn start(&mut self, places: &Places, around: &Surroundings, until: Instant) -> Result<Stream, Why> {
-        let program = find(around)?;
-        make_directory(&places.state)?;
-        let lock = open_lock(&places.start_lock())?;
-        let mut pause = SHORT;
-        loop {
-            if let Ok(stream) = connect::reach(places, around.uid) {
-                return Ok(stream);
-            }
-            match lock.try_lock() {
-                Ok(()) => break,
-                Err(std::fs::TryLockError::WouldBlock) if Instant::now() < until => {}
-                Err(std::fs::TryLockError::WouldBlock) => {
-                    return Err(Why::new(
-                        "another program is starting the daemon and has not finished",
-                        "try again in a moment; if it stays so, run `trellisd status`",
-                    ));
-                }
-                Err(std::fs::TryLockError::Error(error)) => return Err(no_file(&places.start_lock(), &error)),
-            }
-            sleep(pause);
-            pause = (pause * 2).min(LONG);
+/// A connection to a daemon: somebody's, or one started here on behalf of somebody who works in this directory.
+pub fn start(
+    paths: &TrellisPaths,
+    account: &AccountEnvironment,
+    directory: Option<&Path>,
+    until: Instant,
+) -> Result<Stream, UnavailableReason> {
+    let program = find(account)?;
+    make_directory(&paths.state).map_err(|error| {
+        let message = format!("the directory `{}` cannot be made: {error}", paths.state.display());
+        UnavailableReason::new(message, "make it writable for you, or set XDG_STATE_HOME to a directory that is")
+    })?;
+    let path = paths.start_lock();
+    let lock = OpenOptions::new().create(true).write(true).truncate(false).mode(0o600).open(&path);
+    let lock = lock.map_err(|error| no_file(&path, &error))?;
+    let mut delay = MIN_POLL_DELAY;
+    loop {
+        if let Ok(stream) = connect::connect_daemon(paths, account.uid) {
+            return Ok(stream);
         }
-        // The one who had the lock before may have been successful.
-        match connect::reach(places, around.uid) {
-            Ok(stream) => Ok(stream),
-            Err(_) => self.spawn(&program, places, around.uid),
+        match lock.try_lock() {
+            // The one who had the lock before may have been successful.
+            Ok(()) => {
+                let connected = connect::connect_daemon(paths, account.uid);
+                return connected.or_else(|_| spawn(&program, paths, account.uid, directory));
+            }
+            Err(TryLockError::WouldBlock) if Instant::now() < until => {}
+            Err(TryLockError::WouldBlock) => {
+                let hint = "try again in a moment; if it stays so, run `trellisd status`";
+                return Err(UnavailableReason::new(
+                    "another program is starting the daemon and has not finished",
+                    hint,
+                ));
+            }
+            Err(TryLockError::Error(error)) => return Err(no_file(&path, &error)),
         }
+        sleep(delay);
+        delay = (delay * 2).min(MAX_POLL_DELAY);
     }
+}
 
-    /// Collects daemons that have ended.
-    pub(crate) fn reap(&mut self) {
-        self.children.retain_mut(|child| matches!(child.try_wait(), Ok(None)));
-    }
-
-    /// Whether a daemon that was started here has not been seen to end.
-    pub(crate) fn has_children(&self) -> bool {
-        !self.children.is_empty()
-    }
-
-    fn spawn(&mut self, program: &Path, places: &Places, uid: u32) -> Result<Stream, Why> {
-        process::keep_from_children();
-        let until = Instant::now() + READY;
-        let mut pause = LONG;
-        loop {
-            let mut child = begin(program, places, self.directory.as_deref())?;
-            let word = child.stdout.take().map_or(Word::Nothing, |stdout| first_word(stdout, until));
-            let found = match word {
-                Word::Ready(path) => {
-                    match connect::reach(places, uid).or_else(|_| connect::reach_at(&path, uid)) {
-                        Ok(stream) => Ok(Some(stream)),
-                        // Somebody has ended it already.
-                        Err(_) if is_ended(&mut child) && Instant::now() < until => Ok(None),
-                        Err(error) => {
-                            Err(Why::new(format!("the daemon says it is ready, but {error}"), "run `trellisd status`"))
-                        }
+fn spawn(
+    program: &Path,
+    paths: &TrellisPaths,
+    uid: u32,
+    directory: Option<&Path>,
+) -> Result<Stream, UnavailableReason> {
+    process::set_cloexec_on_all();
+    let until = Instant::now() + READY_TIMEOUT;
+    let mut delay = MAX_POLL_DELAY;
+    loop {
+        let mut child = spawn_once(program, paths, directory)?;
+        let line = child.stdout.take().map_or(ReadyLine::Missing, |stdout| read_ready_line(stdout, until));
+        let connected = match line {
+            ReadyLine::Ready(path) => {
+                match connect::connect_daemon(paths, uid).or_else(|_| connect::connect_to(&path, uid)) {
+                    Ok(stream) => Ok(Some(stream)),
+                    // Somebody has ended it already.
+                    Err(_) if was_ended(&mut child) && Instant::now() < until => Ok(None),
+                    Err(error) => {
+                        let message = format!("the daemon says it is ready, but {error}");
+                        Err(UnavailableReason::new(message, "run `trellisd status`"))
                     }
                 }
-                Word::Failed(reason) => Err(not_started(&reason, places)),
-                Word::Nothing => watch(&mut child, places, uid, Instant::now() + pause, until),
-            };
-            self.children.push(child);
-            self.reap();
-            if let Some(stream) = found? {
-                return Ok(stream);
             }
-            pause = (pause * 2).min(LONGEST);
+            ReadyLine::Failed(reason) => Err(not_started(&reason, paths)),
+            ReadyLine::Missing => wait_for_socket(&mut child, paths, uid, Instant::now() + delay, until),
+        };
+        // A child stays in the process table until somebody has asked for its exit status.
+        let _ = std::thread::Builder::new().stack_size(WAIT_STACK_BYTES).spawn(move || child.wait());
+        if let Some(stream) = connected? {
+            return Ok(stream);
         }
+        delay = (delay * 2).min(MAX_RESPAWN_DELAY);
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place where a proxy starts a program")]
-fn begin(program: &Path, places: &Places, directory: Option<&Path>) -> Result<Child, Why> {
+fn spawn_once(program: &Path, paths: &TrellisPaths, directory: Option<&Path>) -> Result<Child, UnavailableReason> {
     let spawned = Command::new(program)
         .args(["run", "--on-demand"])
         .env(STARTED_IN, directory.unwrap_or(Path::new("/")))
         .current_dir("/")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
-        .stderr(open_log(&places.log).map_or_else(|_| Stdio::null(), Stdio::from))
+        .stderr(open_log(&paths.log).map_or_else(|_| Stdio::null(), Stdio::from))
         .spawn();
     spawned.map_err(|error| {
-        Why::new(
-            format!("`{}` cannot be started: {error}", program.display()),
-            "reinstall Trellis, or set TRELLIS_DAEMON to the path of `trellisd`",
-        )
+        let message = format!("`{}` cannot be started: {error}", program.display());
+        UnavailableReason::new(message, "reinstall Trellis, or set TRELLIS_DAEMON to the path of `trellisd`")
     })
 }
 
 /// Whether somebody ended it; that says nothing about the next one.
-fn is_told_to_end(status: ExitStatus) -> bool {
+fn was_signalled(status: ExitStatus) -> bool {
     use rustix::process::Signal;
-    let told = [Signal::KILL, Signal::TERM, Signal::INT, Signal::HUP];
-    status.signal().is_some_and(|signal| told.iter().any(|told| told.as_raw() == signal))
+    let ending = [Signal::KILL, Signal::TERM, Signal::INT, Signal::HUP];
+    status.signal().is_some_and(|signal| ending.iter().any(|ending| ending.as_raw() == signal))
 }
 
-fn is_ended(child: &mut Child) -> bool {
-    matches!(child.try_wait(), Ok(Some(status)) if is_told_to_end(status) || status.success())
+fn was_ended(child: &mut Child) -> bool {
+    matches!(child.try_wait(), Ok(Some(status)) if was_signalled(status) || status.success())
 }
 
 /// Waits for the socket of a daemon that did not say ready. None after `soon` if it stepped back: the one that has the
 /// lock either listens soon or is about to leave, and then somebody has to take its place.
-fn watch(child: &mut Child, places: &Places, uid: u32, soon: Instant, until: Instant) -> Result<Option<Stream>, Why> {
-    let mut pause = SHORT;
+fn wait_for_socket(
+    child: &mut Child,
+    paths: &TrellisPaths,
+    uid: u32,
+    soon: Instant,
+    until: Instant,
+) -> Result<Option<Stream>, UnavailableReason> {
+    let mut delay = MIN_POLL_DELAY;
     loop {
-        if let Ok(stream) = connect::reach(places, uid) {
+        if let Ok(stream) = connect::connect_daemon(paths, uid) {
             return Ok(Some(stream));
         }
         let now = Instant::now();
         match child.try_wait() {
-            Ok(Some(status)) if is_told_to_end(status) && now < until => return Ok(None),
+            Ok(Some(status)) if was_signalled(status) && now < until => return Ok(None),
             Ok(Some(status)) if !status.success() => {
-                return Err(not_started(&format!("it ended with {status}"), places));
+                return Err(not_started(&format!("it ended with {status}"), paths));
             }
             Ok(Some(_)) if now >= soon && now < until => return Ok(None),
-            _ if now >= until => return Err(not_started("nobody listens on its socket", places)),
+            _ if now >= until => return Err(not_started("nobody listens on its socket", paths)),
             _ => {}
         }
-        sleep(pause);
-        pause = (pause * 2).min(LONG);
+        sleep(delay);
+        delay = (delay * 2).min(MAX_POLL_DELAY);
     }
 }
 
-fn not_started(reason: &str, places: &Places) -> Why {
-    Why::new(
-        format!("the daemon did not start: {reason}"),
-        format!("run `trellisd run` in a terminal to see why, or look into {}", places.log.display()),
-    )
+fn not_started(reason: &str, paths: &TrellisPaths) -> UnavailableReason {
+    let hint = format!("run `trellisd run` in a terminal to see why, or look into {}", paths.log.display());
+    UnavailableReason::new(format!("the daemon did not start: {reason}"), hint)
 }
 
 /// `TRELLIS_DAEMON`, then beside this program, then in `PATH`.
-fn find(around: &Surroundings) -> Result<PathBuf, Why> {
-    if let Some(named) = around.variable("TRELLIS_DAEMON").map(PathBuf::from) {
-        return if named.is_file() {
-            // The daemon is started in another directory than this one.
-            Ok(std::path::absolute(&named).unwrap_or(named))
-        } else {
-            Err(Why::new(
-                format!("TRELLIS_DAEMON names `{}`, which is not a file", named.display()),
-                "correct TRELLIS_DAEMON or remove it",
-            ))
-        };
+fn find(account: &AccountEnvironment) -> Result<PathBuf, UnavailableReason> {
+    if let Some(named) = account.variable("TRELLIS_DAEMON").map(PathBuf::from) {
+        if !named.is_file() {
+            let message = format!("TRELLIS_DAEMON names `{}`, which is not a file", named.display());
+            return Err(UnavailableReason::new(message, "correct TRELLIS_DAEMON or remove it"));
+        }
+        // The daemon is started in another directory than this one.
+        return Ok(std::path::absolute(&named).unwrap_or(named));
     }
-    let beside = std::env::current_exe().ok().and_then(|own| own.parent().map(|place| place.join(DAEMON)));
-    let path = around.variable("PATH").unwrap_or_default();
-    let in_path = std::env::split_paths(path).filter(|place| place.is_absolute()).map(|place| place.join(DAEMON));
+    let beside = std::env::current_exe().ok().and_then(|own| own.parent().map(|place| place.join(DAEMON_PROGRAM)));
+    let path = account.variable("PATH").unwrap_or_default();
+    let in_path =
+        std::env::split_paths(path).filter(|place| place.is_absolute()).map(|place| place.join(DAEMON_PROGRAM));
     beside.into_iter().chain(in_path).find(|candidate| candidate.is_file()).ok_or_else(|| {
-        Why::new(
-            "the program `trellisd` was not found beside this one nor in PATH",
-            "install Trellis, or set TRELLIS_DAEMON to the path of `trellisd`",
-        )
+        let hint = "install Trellis, or set TRELLIS_DAEMON to the path of `trellisd`";
+        UnavailableReason::new("the program `trellisd` was not found beside this one nor in PATH", hint)
     })
 }
 
-/// The first line of a daemon; its end or the end of patience count as nothing.
-fn first_word(mut stdout: ChildStdout, until: Instant) -> Word {
+/// The first line of a daemon; its end or the timeout counts as a missing one.
+fn read_ready_line(mut stdout: ChildStdout, until: Instant) -> ReadyLine {
     let mut line = Vec::new();
     let mut piece = [0; 512];
-    while line.len() < WORD_LIMIT && !line.contains(&b'\n') {
-        let left = until.saturating_duration_since(Instant::now());
-        let timeout = Timespec { tv_sec: left.as_secs().cast_signed(), tv_nsec: left.subsec_nanos().into() };
-        match poll(&mut [PollFd::new(&stdout, PollFlags::IN)], Some(&timeout)) {
+    while line.len() < MAX_READY_LINE_BYTES && !line.contains(&b'\n') {
+        let timeout = Timespec::try_from(until.saturating_duration_since(Instant::now())).ok();
+        match poll(&mut [PollFd::new(&stdout, PollFlags::IN)], timeout.as_ref()) {
             Err(rustix::io::Errno::INTR) => continue,
             Ok(1..) => {}
             Ok(0) | Err(_) => break,
@@ -229,44 +218,32 @@ fn first_word(mut stdout: ChildStdout, until: Instant) -> Word {
             Ok(count) => line.extend_from_slice(&piece[..count]),
         }
     }
-    word(&line)
+    parse_ready_line(&line)
 }
 
-fn word(bytes: &[u8]) -> Word {
+fn parse_ready_line(bytes: &[u8]) -> ReadyLine {
     let line = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default().trim_ascii();
     if let Some(path) = line.strip_prefix(b"ready ") {
-        return Word::Ready(Path::new(std::ffi::OsStr::from_bytes(path)).to_owned());
+        return ReadyLine::Ready(Path::new(std::ffi::OsStr::from_bytes(path)).to_owned());
     }
     match line.strip_prefix(b"failed ") {
-        Some(reason) => Word::Failed(String::from_utf8_lossy(reason).into_owned()),
-        None => Word::Nothing,
+        Some(reason) => ReadyLine::Failed(String::from_utf8_lossy(reason).into_owned()),
+        None => ReadyLine::Missing,
     }
 }
 
-fn make_directory(path: &Path) -> Result<(), Why> {
-    DirBuilder::new().recursive(true).mode(0o700).create(path).map_err(|error| {
-        Why::new(
-            format!("the directory `{}` cannot be made: {error}", path.display()),
-            "make it writable for you, or set XDG_STATE_HOME to a directory that is",
-        )
-    })
+fn make_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(path)
 }
 
-fn open_lock(path: &Path) -> Result<File, Why> {
-    let opened = OpenOptions::new().create(true).write(true).truncate(false).mode(0o600).open(path);
-    opened.map_err(|error| no_file(path, &error))
-}
-
-fn no_file(path: &Path, error: &io::Error) -> Why {
-    Why::new(
-        format!("the file `{}` cannot be used: {error}", path.display()),
-        "make its directory writable for you, or free some space on that disk",
-    )
+fn no_file(path: &Path, error: &io::Error) -> UnavailableReason {
+    let message = format!("the file `{}` cannot be used: {error}", path.display());
+    UnavailableReason::new(message, "make its directory writable for you, or free some space on that disk")
 }
 
 fn open_log(path: &Path) -> io::Result<File> {
     if let Some(directory) = path.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
+        make_directory(directory)?;
     }
     OpenOptions::new().create(true).append(true).mode(0o600).open(path)
 }
@@ -275,24 +252,24 @@ fn open_log(path: &Path) -> io::Result<File> {
 mod tests {
     use super::*;
 
-    fn check(bytes: &[u8], expected: Word) {
-        assert_eq!(word(bytes), expected);
+    fn check(bytes: &[u8], expected: ReadyLine) {
+        assert_eq!(parse_ready_line(bytes), expected);
     }
 
     #[test]
     fn the_first_line_of_a_daemon_is_understood() {
-        check(b"ready /run/a b.sock\nmore", Word::Ready("/run/a b.sock".into()));
-        check(b"failed the disk is full\n", Word::Failed("the disk is full".into()));
-        check(b"", Word::Nothing);
-        check(b"hello\n", Word::Nothing);
+        check(b"ready /run/a b.sock\nmore", ReadyLine::Ready("/run/a b.sock".into()));
+        check(b"failed the disk is full\n", ReadyLine::Failed("the disk is full".into()));
+        check(b"", ReadyLine::Missing);
+        check(b"hello\n", ReadyLine::Missing);
     }
 
     #[test]
     fn a_named_program_that_is_not_there_is_not_replaced_by_another() {
-        let mut around = crate::surroundings::gather();
-        around.variables.set("TRELLIS_DAEMON", "/nowhere/trellisd");
-        assert!(find(&around).is_err_and(|why| why.message.contains("/nowhere/trellisd")));
-        around.variables.set("TRELLIS_DAEMON", "/dev/null");
-        assert!(find(&around).is_err(), "not a regular file");
+        let mut account = crate::surroundings::gather();
+        account.variables.set("TRELLIS_DAEMON", "/nowhere/trellisd");
+        assert!(find(&account).is_err_and(|reason| reason.message.contains("/nowhere/trellisd")));
+        account.variables.set("TRELLIS_DAEMON", "/dev/null");
+        assert!(find(&account).is_err(), "not a regular file");
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::process::{Pid, getppid};
 
 /// How often to ask when no descriptor tells.
-const ASK_EVERY: Duration = Duration::from_secs(2);
+const PARENT_POLL_INTERVAL: Duration = Duration::from_secs(2);
 
 /// The process that started us.
 #[derive(Debug)]
@@ -28,14 +28,14 @@ impl Parent {
         self.process.as_ref().map(AsFd::as_fd)
     }
 
-    /// How long the caller may wait before it asks again; for ever when the descriptor tells.
-    pub(crate) fn patience(&self) -> Option<Duration> {
-        (self.process.is_none() && self.pid.is_some()).then_some(ASK_EVERY)
+    /// How often the caller must ask whether it is gone; never when the descriptor tells.
+    pub(crate) fn poll_interval(&self) -> Option<Duration> {
+        (self.process.is_none() && self.pid.is_some()).then_some(PARENT_POLL_INTERVAL)
     }
 
-    /// An orphan is given another parent.
+    /// Whether it is gone, where no descriptor tells: an orphan is given another parent.
     pub(crate) fn is_gone(&self) -> bool {
-        self.pid.is_some() && getppid() != self.pid
+        self.poll_interval().is_some() && getppid() != self.pid
     }
 }
 

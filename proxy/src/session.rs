@@ -1,322 +1,392 @@
-//! What the two threads share: the table of requests, where the session stands, and the way to wake each other. Every
-//! change of state happens here, under one lock that is never held while a host or a daemon is waited for.
+//! One host's session, from its first byte to its last: a loop that waits for stdin, stdout, the daemon's socket and
+//! the host's own end, and blocks on none of them. Lines of the host become frames for the daemon, frames become
+//! lines. While there is no daemon requests wait for one, and after a while they are answered here.
 
-use std::io::{PipeReader, PipeWriter, Write};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use interprocess::local_socket::Stream;
-use trellis_protocol::Surface;
-use trellis_protocol::endpoint::Places;
-use trellis_protocol::envelope::{Frame, Part, Resume, SessionKey};
-use trellis_protocol::message::{self, Peek};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::stdio::{stdin, stdout};
+use trellis_protocol::envelope::{CloseReason, FrameRole, SessionKey};
+use trellis_protocol::message::{self, MalformedMessage, MessageHead};
 
-use crate::outlet::Outlet;
-use crate::pending::{Pending, Taken};
-use crate::refuse::{self, Why};
+use crate::connection::Connection;
+use crate::daemon_link::{Attempt, Backoff, ConnectFailure, DaemonLink, Served, transient};
+use crate::host_output::{HostGone, HostOutput};
+use crate::lines::{Line, Lines};
+use crate::note;
+use crate::offline::{self, OfflineAnswers, UnavailableReason};
+use crate::parent::Parent;
+use crate::pending::{PendingRequests, QueueFull};
+use crate::process;
+use crate::receiver::Received;
 
-/// Where the session stands.
+/// How long requests wait for a daemon before they are answered without one.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long answers are waited for after stdin has ended.
+const STDIN_CLOSED_GRACE: Duration = Duration::from_secs(1);
+
+/// Where the session stands with its daemon.
 #[derive(Debug)]
 enum Phase {
-    /// A daemon is looked for; requests wait.
-    Away,
-    /// A daemon has been greeted and not replied yet; only the opening may go to it.
-    Hailed(Arc<Stream>),
-    /// A daemon is there.
-    Up(Arc<Stream>),
-    /// The daemon was told to leave and nobody needs another before the host speaks again.
-    Resting,
-    /// None is to be had; requests are answered here.
-    Refusing(Arc<Refusal>),
-    /// The host has left; what happens to the connection now concerns nobody.
-    Over,
-}
-
-/// What requests are answered with while there is no daemon.
-#[derive(Debug)]
-struct Refusal {
-    why: Why,
-    /// The last list of tools that a daemon gave to a session like this one.
-    tools: Option<String>,
-}
-
-impl Refusal {
-    fn answer(&self, peek: &Peek<'_>, sent: bool) -> Option<Vec<u8>> {
-        refuse::answer(peek, &self.why, sent, self.tools.as_deref())
-    }
-}
-
-/// Why a connection is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum End {
-    /// It broke.
-    Broken,
-    /// It broke before anything was answered: another one may fare no better.
-    Fruitless,
-    /// The daemon leaves on purpose.
-    Draining,
+    /// One is looked for. The number is [`PendingRequests::initialize_count`] from when that began.
+    Connecting(Attempt, u32),
+    /// The next attempt begins then.
+    Waiting(Instant),
+    Connected(Connection),
+    /// The daemon has left on purpose, and nobody needs another before the host speaks again.
+    Idle,
 }
 
 #[derive(Debug)]
-struct State {
-    pending: Pending,
-    phase: Phase,
-    /// Under which name the daemons know the session.
+pub(crate) struct ProxySession {
+    program: &'static str,
+    tool_list_cache: PathBuf,
+    parent: Parent,
+    input: Lines,
+    input_ended: bool,
+    /// Set once the host has closed its side of stdin.
+    exit_at: Option<Instant>,
+    output: HostOutput,
+    /// An answer of ours waits for the host to read; it is not heard before that.
+    owes_own_answer: bool,
+    requests: PendingRequests,
+    /// The name that daemons know the session by.
     key: Option<SessionKey>,
-    /// There is a byte in the pipe already.
-    woken: bool,
-    /// stdin has ended.
-    closing: bool,
-    /// The host has a list that we made up.
-    misled: bool,
-    /// The second thread has an answer in hand that is no longer pending and not yet written.
-    writing: bool,
+    link: Arc<Mutex<DaemonLink>>,
+    phase: Phase,
+    /// Since when a daemon is wanted and none is there.
+    searching_since: Instant,
+    backoff: Backoff,
+    /// Set while no daemon is to be had.
+    offline: Option<OfflineAnswers>,
+    /// The host has instructions or a list of tools that did not come from a daemon.
+    sent_offline_list: bool,
 }
 
-impl State {
-    fn is_resting(&self) -> bool {
-        matches!(self.phase, Phase::Resting | Phase::Over)
-    }
-
-    /// A request is answered here, not by a daemon.
-    fn refused(&mut self, peek: &Peek<'_>, bytes: &[u8]) {
-        let Peek::Request { method, .. } = peek else { return };
-        if method == "initialize" {
-            self.pending.opened(bytes.to_vec());
-        }
-        self.misled |= method == "initialize" || method == "tools/list";
-    }
-}
-
-/// One host's session, from its first byte to its last.
-#[derive(Debug)]
-pub(crate) struct Session {
-    /// The name in messages to people.
-    pub(crate) program: &'static str,
-    /// Where this user's Trellis is.
-    pub(crate) places: Places,
-    /// The way to the host.
-    pub(crate) outlet: Outlet,
-    surface_key: String,
-    state: Mutex<State>,
-    wanted: Condvar,
-    wake: PipeWriter,
-}
-
-impl Session {
-    /// The session and the end of the pipe that wakes the first thread.
-    pub(crate) fn new(program: &'static str, surface: &Surface, places: Places) -> std::io::Result<(Self, PipeReader)> {
-        let (reader, wake) = std::io::pipe()?;
-        let state = State {
-            pending: Pending::default(),
-            phase: Phase::Away,
-            key: None,
-            woken: false,
-            closing: false,
-            misled: false,
-            writing: false,
-        };
-        let session = Self {
+impl ProxySession {
+    /// A session that begins; `served` if a daemon is there already.
+    pub(crate) fn new(
+        program: &'static str,
+        tool_list_cache: PathBuf,
+        link: DaemonLink,
+        served: Option<Served>,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
             program,
-            places,
-            outlet: Outlet::default(),
-            surface_key: surface.key(),
-            state: Mutex::new(state),
-            wanted: Condvar::new(),
-            wake,
-        };
-        Ok((session, reader))
-    }
-
-    /// Takes a line of the host. Returns what to answer at once, if anything.
-    pub(crate) fn take(&self, line: &[u8]) -> Option<Vec<u8>> {
-        let peek = match message::peek(line) {
-            Ok(peek) => peek,
-            Err(fault) => return Some(fault.answer()),
-        };
-        let mut state = self.lock();
-        if let Phase::Refusing(refusal) = &state.phase {
-            let refusal = Arc::clone(refusal);
-            state.refused(&peek, line);
-            drop(state);
-            return refusal.answer(&peek, false);
-        }
-        if matches!(state.phase, Phase::Resting) {
-            state.phase = Phase::Away;
-            self.wanted.notify_one();
-        }
-        let connected = matches!(state.phase, Phase::Up(_));
-        match (state.pending.take(&peek, line, connected), peek) {
-            (Taken::Busy, Peek::Request { id, .. }) => Some(refuse::busy(id)),
-            _ => None,
+            tool_list_cache,
+            parent: Parent::find(),
+            input: Lines::default(),
+            input_ended: false,
+            exit_at: None,
+            output: HostOutput::new(),
+            owes_own_answer: false,
+            requests: PendingRequests::default(),
+            key: served.as_ref().map(|served| served.session),
+            link: Arc::new(Mutex::new(link)),
+            phase: served.map_or(Phase::Waiting(now), |served| Phase::Connected(Connection::new(served.stream))),
+            searching_since: now,
+            backoff: Backoff::default(),
+            offline: None,
+            sent_offline_list: false,
         }
     }
 
-    /// The next envelope for the daemon, and the way to it.
-    pub(crate) fn next_to_send(&self) -> Option<(Arc<Stream>, Vec<u8>)> {
-        let mut state = self.lock();
-        let State { phase, pending, .. } = &mut *state;
-        match phase {
-            Phase::Up(stream) => Some((Arc::clone(stream), pending.next_to_send()?)),
-            Phase::Hailed(stream) => Some((Arc::clone(stream), pending.opening_to_send()?)),
-            Phase::Away | Phase::Resting | Phase::Refusing(_) | Phase::Over => None,
+    /// Serves the host until it leaves.
+    pub(crate) fn run(mut self) {
+        // However the host leaves, it owes us nothing.
+        let (Ok(()) | Err(HostGone)) = self.serve();
+        if let Phase::Connected(connection) = &mut self.phase {
+            connection.say_goodbye();
         }
     }
 
-    /// The host has left. Returns the way to the daemon, if there is one, for a last word.
-    pub(crate) fn leave(&self) -> Option<Arc<Stream>> {
-        match std::mem::replace(&mut self.lock().phase, Phase::Over) {
-            Phase::Up(stream) => Some(stream),
-            _ => None,
-        }
-    }
-
-    /// Writing failed: nothing more goes this way.
-    pub(crate) fn broke(&self, stream: &Arc<Stream>) {
-        let mut state = self.lock();
-        if matches!(&state.phase, Phase::Up(known) | Phase::Hailed(known) if Arc::ptr_eq(known, stream)) {
-            state.phase = Phase::Away;
-        }
-    }
-
-    /// The first thread has seen the byte in the pipe.
-    pub(crate) fn awake(&self) {
-        self.lock().woken = false;
-    }
-
-    /// stdin has ended; true if answers are still due.
-    pub(crate) fn close(&self) -> bool {
-        let mut state = self.lock();
-        state.closing = true;
-        state.pending.is_due() || state.writing
-    }
-
-    /// Sleeps while nobody needs a daemon.
-    pub(crate) fn wait_until_wanted(&self) {
-        let state = self.lock();
-        let resting = |state: &mut State| state.is_resting();
-        drop(self.wanted.wait_while(state, resting).unwrap_or_else(PoisonError::into_inner));
-    }
-
-    /// Whether nobody needs a daemon.
-    pub(crate) fn is_resting(&self) -> bool {
-        self.lock().is_resting()
-    }
-
-    /// What to tell the next daemon, and the number to hand to [`Self::connected`].
-    pub(crate) fn resume(&self) -> (Option<Resume>, u32) {
-        let state = self.lock();
-        (state.pending.resume(state.key), state.pending.openings())
-    }
-
-    /// A daemon has been greeted. The host's opening may follow at once, so that nobody waits for the reply.
-    pub(crate) fn hailed(&self, stream: &Arc<Stream>) {
-        self.lock().phase = Phase::Hailed(Arc::clone(stream));
-    }
-
-    /// The greeting was not welcome: what followed it has been heard by nobody.
-    pub(crate) fn unheard(&self) {
-        let mut state = self.lock();
-        state.pending.unheard();
-        if matches!(state.phase, Phase::Hailed(_)) {
-            state.phase = Phase::Away;
-        }
-    }
-
-    /// A daemon has welcomed us. False when the greeting had become out of date meanwhile.
-    pub(crate) fn connected(&self, stream: &Arc<Stream>, key: SessionKey, openings: u32) -> bool {
-        let mut state = self.lock();
-        if state.pending.openings() != openings {
-            return false;
-        }
-        state.key = Some(key);
-        state.phase = Phase::Up(Arc::clone(stream));
-        let tell = std::mem::take(&mut state.misled) && state.pending.is_open();
-        if state.closing || state.pending.has_sendable() {
-            self.wake(&mut state);
-        }
-        drop(state);
-        if tell {
-            self.outlet.write(refuse::LIST_CHANGED);
-        }
-        true
-    }
-
-    /// Something whole came from the daemon: settles what it answers, and gives it to the host if that waits for it.
-    pub(crate) fn arrived(&self, frame: &Frame) {
-        let mut state = self.lock();
-        let wanted = match frame.part {
-            Part::Answer => state.pending.retire(frame.sequence, &frame.payload.0),
-            Part::Aside => {
-                state.pending.aside(frame.sequence, &frame.payload.0);
-                true
+    fn serve(&mut self) -> Result<(), HostGone> {
+        loop {
+            self.accept_lines()?;
+            self.deliver_messages()?;
+            self.send_requests();
+            if self.input_ended && !self.requests.is_due() && !self.output.has_backlog() {
+                return Ok(());
             }
-            Part::More => false,
-        };
-        if state.pending.has_sendable() {
-            self.wake(&mut state);
+            if matches!(self.phase, Phase::Waiting(until) if until <= Instant::now()) {
+                self.start_attempt()?;
+            }
+            self.wait()?;
         }
-        self.write(state, wanted.then_some(&frame.payload.0).into_iter());
     }
 
-    /// The connection is over.
-    pub(crate) fn lost(&self, end: End) {
-        let mut state = self.lock();
-        let given_up = state.pending.lost();
-        let rests = end == End::Draining && !state.pending.needs_daemon();
-        if !matches!(state.phase, Phase::Over) {
-            state.phase = if rests { Phase::Resting } else { Phase::Away };
-        }
-        let answers = given_up.iter().filter_map(|orphan| match message::peek(&orphan.bytes) {
-            Ok(Peek::Request { id, .. }) => Some(refuse::outcome_unknown(id)),
+    /// Waits until something can be done without blocking, and does it.
+    fn wait(&mut self) -> Result<(), HostGone> {
+        let is_paused = self.is_input_paused();
+        // Without flags it is still reported when the host closes its side.
+        let input = match (self.input_ended, is_paused) {
+            (false, false) => Some(PollFlags::IN),
+            (false, true) if self.exit_at.is_none() => Some(PollFlags::empty()),
             _ => None,
-        });
-        self.write(state, answers);
+        };
+        let has_backlog = self.output.has_backlog();
+        let (daemon, attempt) = match &self.phase {
+            Phase::Connected(connection) => (Some((connection.descriptor(), connection.interest(!has_backlog))), None),
+            Phase::Connecting(attempt, _) => (None, Some((attempt.descriptor(), PollFlags::IN))),
+            Phase::Waiting(_) | Phase::Idle => (None, None),
+        };
+        let wanted = [
+            self.parent.descriptor().map(|parent| (parent, PollFlags::IN)),
+            input.map(|flags| (stdin(), flags)),
+            has_backlog.then(|| (stdout(), PollFlags::OUT)),
+            daemon.filter(|(_, flags)| !flags.is_empty()),
+            attempt,
+        ];
+        let polled = wanted.iter().flatten().map(|(descriptor, flags)| PollFd::from_borrowed_fd(*descriptor, *flags));
+        let mut polled: Vec<PollFd<'_>> = polled.collect();
+        let found = poll(&mut polled, self.timeout().as_ref());
+        let mut results = polled.iter().map(|polled| !polled.revents().is_empty());
+        let [parent, input, output, daemon, attempt] =
+            wanted.map(|wanted| wanted.is_some() && results.next().unwrap_or_default());
+        match found {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return Err(HostGone),
+        }
+        if input && is_paused {
+            self.host_left();
+        }
+        if parent || self.parent.is_gone() || self.exit_at.is_some_and(|at| at <= Instant::now()) {
+            return Err(HostGone);
+        }
+        if output {
+            self.output.flush()?;
+            self.owes_own_answer &= self.output.has_backlog();
+        }
+        if input && !is_paused {
+            self.read_input();
+        }
+        if daemon {
+            self.receive()?;
+        }
+        if attempt {
+            self.finish_attempt()?;
+        }
+        Ok(())
     }
 
-    /// There is no daemon to be had: answers what waits, and from now on everything. False if that is known already.
-    pub(crate) fn refuse(&self, why: Why) -> bool {
-        let tools = std::fs::read_to_string(self.places.remembered_tools(&self.surface_key)).ok();
-        let refusal = Arc::new(Refusal { why, tools });
-        let mut state = self.lock();
-        let first = !matches!(state.phase, Phase::Refusing(_));
-        let orphans = state.pending.orphans();
-        for orphan in &orphans {
-            if let Ok(peek) = message::peek(&orphan.bytes) {
-                state.refused(&peek, &orphan.bytes);
+    /// How long to wait at most.
+    fn timeout(&self) -> Option<Timespec> {
+        let retry_at = if let Phase::Waiting(until) = self.phase { Some(until) } else { None };
+        let now = Instant::now();
+        let times = [self.exit_at, retry_at].into_iter().flatten().map(|at| at.saturating_duration_since(now));
+        Timespec::try_from(times.chain(self.parent.poll_interval()).min()?).ok()
+    }
+
+    /// The host must read, or the daemon must take, what is there before more is accepted.
+    fn is_input_paused(&self) -> bool {
+        self.owes_own_answer || matches!(&self.phase, Phase::Connected(connection) if connection.is_sending())
+    }
+
+    fn host_left(&mut self) {
+        self.exit_at.get_or_insert_with(|| Instant::now() + STDIN_CLOSED_GRACE);
+    }
+
+    fn read_input(&mut self) {
+        match rustix::io::read(stdin(), self.input.room()) {
+            Err(Errno::INTR | Errno::AGAIN) => {}
+            Ok(0) | Err(_) => {
+                self.input_ended = true;
+                self.host_left();
+            }
+            Ok(count) => self.input.add(count),
+        }
+    }
+
+    fn accept_lines(&mut self) -> Result<(), HostGone> {
+        let mut input = std::mem::take(&mut self.input);
+        while !self.is_input_paused() {
+            match input.next() {
+                Some(Line::Whole(line)) => self.accept(line)?,
+                Some(Line::TooLong) => self.answer_here(&MalformedMessage::TooLong.answer())?,
+                None if self.input_ended => match input.rest() {
+                    Some(line) => self.accept(line)?,
+                    None => break,
+                },
+                None => break,
             }
         }
-        state.phase = Phase::Refusing(Arc::clone(&refusal));
-        let answers = orphans.iter().filter_map(|orphan| {
-            let peek = message::peek(&orphan.bytes).ok()?;
-            refusal.answer(&peek, orphan.sent)
-        });
-        self.write(state, answers);
-        first
+        self.input = input;
+        Ok(())
     }
 
-    /// Gives messages to the host. The first thread does not leave before they are written, although nothing pending
-    /// tells of them any more.
-    fn write(&self, mut state: MutexGuard<'_, State>, messages: impl Iterator<Item = impl AsRef<[u8]>>) {
-        state.writing = true;
-        drop(state);
-        for message in messages {
-            self.outlet.write(message.as_ref());
+    /// Takes a line of the host.
+    fn accept(&mut self, line: &[u8]) -> Result<(), HostGone> {
+        if line.iter().all(u8::is_ascii_whitespace) {
+            return Ok(());
         }
-        let mut state = self.lock();
-        state.writing = false;
-        if state.closing {
-            self.wake(&mut state);
+        let head = match message::read_head(line) {
+            Ok(head) => head,
+            Err(malformed) => return self.answer_here(&malformed.answer()),
+        };
+        if self.offline.is_some() {
+            return self.answer_offline(&head, line, false);
+        }
+        if matches!(self.phase, Phase::Idle) {
+            self.searching_since = Instant::now();
+            self.phase = Phase::Waiting(self.searching_since);
+        }
+        let is_connected = matches!(self.phase, Phase::Connected(_));
+        match (self.requests.accept(&head, line, is_connected), head) {
+            (Err(QueueFull), MessageHead::Request { id, .. }) => self.answer_here(&offline::busy(id)),
+            _ => {
+                self.send_requests();
+                Ok(())
+            }
         }
     }
 
-    fn wake(&self, state: &mut State) {
-        if !std::mem::replace(&mut state.woken, true) {
-            // One byte always fits, since the first thread takes it out before it clears the mark.
-            let _ = (&self.wake).write_all(&[1]);
+    /// Answers the host without a daemon.
+    fn answer_here(&mut self, answer: &[u8]) -> Result<(), HostGone> {
+        self.output.write(answer)?;
+        self.owes_own_answer = self.output.has_backlog();
+        Ok(())
+    }
+
+    /// Answers a request because there is no daemon. `sent` tells that one had it before.
+    fn answer_offline(&mut self, head: &MessageHead<'_>, bytes: &[u8], sent: bool) -> Result<(), HostGone> {
+        if let MessageHead::Request { method, .. } = head {
+            if method == "initialize" {
+                self.requests.initialized(bytes.to_vec());
+            }
+            self.sent_offline_list |= method == "initialize" || method == "tools/list";
+        }
+        match self.offline.as_ref().and_then(|offline| offline.answer(head, sent)) {
+            Some(answer) => self.answer_here(&answer),
+            None => Ok(()),
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    fn send_requests(&mut self) {
+        let Phase::Connected(connection) = &mut self.phase else { return };
+        while connection.flush()
+            && let Some(envelope) = self.requests.next_to_send()
+        {
+            connection.send(envelope);
+        }
+    }
+
+    fn receive(&mut self) -> Result<(), HostGone> {
+        let Phase::Connected(connection) = &mut self.phase else { return Ok(()) };
+        if self.output.has_backlog() || connection.receive() {
+            return Ok(());
+        }
+        self.disconnected(CloseReason::Dropped)
+    }
+
+    /// Gives the host what has come from the daemon, as far as it reads.
+    fn deliver_messages(&mut self) -> Result<(), HostGone> {
+        while let Phase::Connected(connection) = &mut self.phase
+            && !self.output.has_backlog()
+        {
+            match connection.receiver.next() {
+                Ok(Received::Incomplete) => break,
+                Ok(Received::Continued) => {}
+                Ok(Received::Message { sequence, role: FrameRole::Answer, payload }) => {
+                    if self.requests.complete(sequence, &payload) {
+                        self.output.write(&payload)?;
+                    }
+                    if !std::mem::replace(&mut connection.has_answered, true) {
+                        // What was needed to get here is not needed again.
+                        process::trim_heap();
+                    }
+                }
+                Ok(Received::Message { sequence, payload, .. }) => {
+                    self.requests.acknowledge(sequence, &payload);
+                    self.output.write(&payload)?;
+                }
+                Ok(Received::Closing(reason)) => self.disconnected(reason)?,
+                Err(_) => self.disconnected(CloseReason::Dropped)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn disconnected(&mut self, reason: CloseReason) -> Result<(), HostGone> {
+        self.searching_since = Instant::now();
+        let phase = std::mem::replace(&mut self.phase, Phase::Waiting(self.searching_since));
+        for request in self.requests.disconnected() {
+            if let Ok(MessageHead::Request { id, .. }) = message::read_head(&request.bytes) {
+                self.output.write(&offline::outcome_unknown(id))?;
+            }
+        }
+        if reason == CloseReason::Draining {
+            self.backoff = Backoff::default();
+            if !self.requests.needs_daemon() {
+                self.phase = Phase::Idle;
+            }
+            return Ok(());
+        }
+        note(self.program, "lost the daemon, connecting again");
+        if matches!(phase, Phase::Connected(connection) if connection.was_useful()) {
+            self.backoff = Backoff::default();
+        } else {
+            self.phase = Phase::Waiting(self.searching_since + self.backoff.next(self.offline.is_some()));
+        }
+        Ok(())
+    }
+
+    fn start_attempt(&mut self) -> Result<(), HostGone> {
+        let since = if self.offline.is_some() { Instant::now() } else { self.searching_since };
+        match Attempt::start(&self.link, self.requests.resume(self.key), since + CONNECT_TIMEOUT) {
+            Ok(attempt) => self.phase = Phase::Connecting(attempt, self.requests.initialize_count),
+            Err(error) => self.connect_failed(transient(format!("cannot start a thread: {error}")))?,
+        }
+        Ok(())
+    }
+
+    fn finish_attempt(&mut self) -> Result<(), HostGone> {
+        let phase = std::mem::replace(&mut self.phase, Phase::Waiting(Instant::now()));
+        let Phase::Connecting(attempt, initialize_count) = phase else { return Ok(()) };
+        match attempt.result() {
+            // The daemon does not know of an `initialize` that was answered here meanwhile: it is greeted again.
+            Ok(_) if initialize_count != self.requests.initialize_count => Ok(()),
+            Ok(served) => self.connected(served),
+            Err(failure) => self.connect_failed(failure),
+        }
+    }
+
+    fn connected(&mut self, served: Served) -> Result<(), HostGone> {
+        self.key = Some(served.session);
+        self.phase = Phase::Connected(Connection::new(served.stream));
+        if self.offline.take().is_some() {
+            note(self.program, "connected to the daemon");
+        }
+        if std::mem::take(&mut self.sent_offline_list) && self.requests.initialize_count > 0 {
+            self.output.write(offline::LIST_CHANGED)?;
+        }
+        Ok(())
+    }
+
+    fn connect_failed(&mut self, failure: ConnectFailure) -> Result<(), HostGone> {
+        let in_vain = self.offline.is_some() || self.searching_since.elapsed() >= CONNECT_TIMEOUT;
+        if failure.is_permanent || in_vain {
+            self.go_offline(failure.reason)?;
+        }
+        self.phase = Phase::Waiting(Instant::now() + self.backoff.next(self.offline.is_some()));
+        Ok(())
+    }
+
+    /// Answers what waits, and from now on everything.
+    fn go_offline(&mut self, reason: UnavailableReason) -> Result<(), HostGone> {
+        if self.offline.is_none() {
+            note(self.program, &format!("{}; {}", reason.message, reason.hint));
+        }
+        let tools = std::fs::read_to_string(&self.tool_list_cache).ok();
+        self.offline = Some(OfflineAnswers { reason, tools });
+        for request in self.requests.abandon_all() {
+            if let Ok(head) = message::read_head(&request.bytes) {
+                self.answer_offline(&head, &request.bytes, request.sent)?;
+            }
+        }
+        Ok(())
     }
 }

@@ -4,7 +4,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use trellis_protocol::endpoint::{Surroundings, System};
+use trellis_protocol::endpoint::{AccountEnvironment, DirectoryLayout};
 
 /// Settings of a session that are no paths.
 const WORDS: [&str; 5] =
@@ -20,54 +20,55 @@ const GATEWAY: [&str; 4] = ["ENABLE_HTTP", "PORT", "HTTP_PORT", "HOST"];
 pub(crate) const STARTED_IN: &str = "TRELLIS_STARTED_IN";
 
 /// Asks the system about the account this program runs for.
-pub fn gather() -> Surroundings {
+pub fn gather() -> AccountEnvironment {
     let uid = rustix::process::geteuid().as_raw();
     let home = std::fs::read_to_string("/etc/passwd").ok().and_then(|text| home_in(&text, uid));
-    let mut around = Surroundings {
+    let mut account = AccountEnvironment {
         variables: std::env::vars_os().collect(),
         account_home: home.unwrap_or_else(|| "/".into()),
         uid,
-        has_run_user: has_run_user(uid),
-        system: System::HERE,
+        has_run_user: std::fs::metadata(format!("/run/user/{uid}"))
+            .is_ok_and(|found| found.is_dir() && found.uid() == uid),
+        layout: DirectoryLayout::NATIVE,
     };
-    if around.account_home == Path::new("/") {
+    if account.account_home == Path::new("/") {
         // Directory services keep no line in the file; `HOME` is then the best that is known.
-        around.account_home = around.home();
+        account.account_home = account.home();
     }
-    around
+    account
 }
 
 /// Where the session works: `--cwd`, else the current directory, else home when that one is deleted.
-pub(crate) fn directory(around: &Surroundings, asked: Option<PathBuf>) -> Result<PathBuf, String> {
-    let current = std::env::current_dir().unwrap_or_else(|_| around.home());
+pub(crate) fn directory(account: &AccountEnvironment, asked: Option<PathBuf>) -> Result<PathBuf, String> {
+    let current = std::env::current_dir().unwrap_or_else(|_| account.home());
     let Some(asked) = asked else { return Ok(current) };
-    let directory = resolved(&asked, &around.home(), &current);
+    let directory = resolved(&asked, &account.home(), &current);
     if directory.is_dir() { Ok(directory) } else { Err(format!("--cwd `{}` is not a directory", asked.display())) }
 }
 
 /// Where this program was started: as whoever started it on demand says, else the current directory.
-pub fn started_in(around: &Surroundings) -> Option<PathBuf> {
-    around.variable(STARTED_IN).map(PathBuf::from).or_else(|| std::env::current_dir().ok())
+pub fn started_in(account: &AccountEnvironment) -> Option<PathBuf> {
+    account.variable(STARTED_IN).map(PathBuf::from).or_else(|| std::env::current_dir().ok())
 }
 
 /// The session's own settings, paths absolute. Keys and secrets stay here.
-pub fn session_environment(around: &Surroundings, directory: &Path) -> Vec<(String, String)> {
-    let home = around.home();
-    let word = |name: &str| Some((name.to_owned(), around.variable(name)?.to_str()?.to_owned()));
+pub fn session_environment(account: &AccountEnvironment, directory: &Path) -> Vec<(String, String)> {
+    let home = account.home();
+    let word = |name: &str| Some((name.to_owned(), account.variable(name)?.to_str()?.to_owned()));
     let path = |name: &str| {
-        let value = Path::new(around.variable(name)?);
+        let value = Path::new(account.variable(name)?);
         // A relative vault lies below the workspace, not below the session's directory.
         let stays = name == "VAULT_ROOT" && value.is_relative() && !value.starts_with("~");
         let value = if stays { value.to_owned() } else { resolved(value, &home, directory) };
         Some((name.to_owned(), value.to_str()?.to_owned()))
     };
-    let gateway: &[&str] = if around.variable("ENABLE_HTTP").is_some() { &GATEWAY } else { &[] };
+    let gateway: &[&str] = if account.variable("ENABLE_HTTP").is_some() { &GATEWAY } else { &[] };
     PATHS.into_iter().filter_map(path).chain(WORDS.iter().chain(gateway).filter_map(|name| word(name))).collect()
 }
 
 /// The IANA name of the session's time zone; empty when it cannot be told.
-pub fn time_zone(around: &Surroundings) -> String {
-    let named = around.variable("TZ").and_then(|name| name.to_str()).map(|name| name.trim_start_matches(':'));
+pub fn time_zone(account: &AccountEnvironment) -> String {
+    let named = account.variable("TZ").and_then(|name| name.to_str()).map(|name| name.trim_start_matches(':'));
     if let Some(name) = named.filter(|name| !name.is_empty()) {
         return zone_in(name).unwrap_or(name).to_owned();
     }
@@ -93,10 +94,6 @@ fn home_in(passwd: &str, uid: u32) -> Option<PathBuf> {
     line.split(':').nth(5).filter(|home| home.starts_with('/')).map(PathBuf::from)
 }
 
-fn has_run_user(uid: u32) -> bool {
-    std::fs::metadata(format!("/run/user/{uid}")).is_ok_and(|found| found.is_dir() && found.uid() == uid)
-}
-
 /// The zone's name in a path of the zone database.
 fn zone_in(path: &str) -> Option<&str> {
     path.split_once("zoneinfo/").map(|(_, name)| name).filter(|name| !name.is_empty())
@@ -115,19 +112,19 @@ fn resolved(path: &Path, home: &Path, directory: &Path) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn around(variables: &[(&str, &str)]) -> Surroundings {
-        Surroundings {
+    fn account(variables: &[(&str, &str)]) -> AccountEnvironment {
+        AccountEnvironment {
             variables: variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
             account_home: "/home/ada".into(),
             uid: 1000,
             has_run_user: false,
-            system: System::Xdg,
+            layout: DirectoryLayout::Xdg,
         }
     }
 
     fn check(variables: &[(&str, &str)], expected: &[(&str, &str)]) {
         let expected: Vec<_> = expected.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect();
-        assert_eq!(session_environment(&around(variables), Path::new("/p")), expected);
+        assert_eq!(session_environment(&account(variables), Path::new("/p")), expected);
     }
 
     #[test]
@@ -160,7 +157,7 @@ mod tests {
 
     #[test]
     fn time_zones_have_their_names() {
-        let zone = |value| time_zone(&around(&[("TZ", value)]));
+        let zone = |value| time_zone(&account(&[("TZ", value)]));
         assert_eq!(zone(":Asia/Tokyo"), "Asia/Tokyo");
         assert_eq!(zone("/usr/share/zoneinfo/Europe/Madrid"), "Europe/Madrid");
         assert_eq!(zone_in("../usr/share/zoneinfo/Etc/UTC"), Some("Etc/UTC"));

@@ -3,7 +3,7 @@
 use std::process::{Command, Output};
 
 use serde_json::{Value, json};
-use trellis_tests::harness::{Client, Home, programs, until};
+use trellis_tests::harness::{Client, Home, programs, wait_until};
 
 fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("text")
@@ -118,7 +118,7 @@ fn stop_ends_the_daemon_and_is_content_without_one() {
     let stop = home.trellisd(&["stop"]);
     assert!(stop.status.success());
     assert!(stdout(&stop).contains(&format!("pid {pid}")), "{stop:?}");
-    until("the daemon is gone", || home.daemons().is_empty().then_some(()));
+    wait_until("the daemon is gone", || home.daemons().is_empty().then_some(()));
     let again = home.trellisd(&["stop"]);
     assert!(again.status.success());
     assert!(stdout(&again).contains("no daemon is running"), "{again:?}");
@@ -203,7 +203,7 @@ fn a_broken_config_file_is_named_with_its_line() {
 fn stop_sees_the_end_of_a_daemon_whose_parent_does_not_look() {
     let home = Home::new();
     let mut daemon = home.command(&programs::daemon()).arg("run").spawn().expect("trellisd runs");
-    until("a daemon", || home.daemon_pid());
+    wait_until("a daemon", || home.daemon_pid());
     let stop = home.trellisd(&["stop"]);
     assert!(stop.status.success() && stdout(&stop).contains("has left"), "{stop:?}");
     assert!(daemon.wait().expect("it has ended").success());

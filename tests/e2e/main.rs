@@ -7,6 +7,9 @@ mod first_day;
 /// A host that starts us at home or in `/`, with no settings.
 mod newcomer;
 
+/// What becomes of a change, whoever made it.
+mod changes;
+
 /// The gateway.
 mod http;
 
@@ -14,7 +17,7 @@ mod http;
 mod todo;
 
 /// All families at once.
-mod union;
+mod all_families;
 
 /// Reading and writing the vault.
 mod vault;

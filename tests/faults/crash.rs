@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use trellis_tests::harness::{Client, Home, until};
+use trellis_tests::harness::{Client, Home, wait_until};
 
+use super::exclusive::exclusive;
 use super::load::{IN_FLIGHT, Load};
 use super::process::until_gone;
-use super::turns::heavy;
 
 const KILLS: usize = 20;
 /// What a host may wait at most because its daemon died.
@@ -25,13 +25,13 @@ fn modern(home: &Home) -> Client {
 
 #[test]
 fn r8_a_killed_daemon_costs_no_answer() {
-    let _turn = heavy();
+    let _turn = exclusive();
     let home = Home::new();
     let load = Load::start(&home, vec![legacy(&home), modern(&home), legacy(&home), modern(&home)]);
     let mut times: Vec<Duration> = (0..KILLS)
         .map(|_| {
             load.go_on(2 * IN_FLIGHT as u64);
-            let pid = until("a daemon", || home.daemon_pid());
+            let pid = wait_until("a daemon", || home.daemon_pid());
             home.kill(pid);
             let killed = Instant::now();
             load.go_on(IN_FLIGHT as u64);
@@ -47,7 +47,7 @@ fn r8_a_killed_daemon_costs_no_answer() {
         times[KILLS - 1]
     );
     assert!(times[KILLS - 1] <= RECOVERY, "{times:?}");
-    assert_eq!(until("one daemon", || Some(home.daemons()).filter(|found| found.len() == 1)).len(), 1);
+    assert_eq!(wait_until("one daemon", || Some(home.daemons()).filter(|found| found.len() == 1)).len(), 1);
     for mut client in clients {
         assert!(client.tool_names().contains(&"vault_read".to_owned()));
         assert!(client.close().success());
@@ -75,7 +75,7 @@ fn r8_what_is_said_into_the_gap_is_answered_by_the_next_daemon() {
     let mut client = legacy(&home);
     let list = client.request("tools/list", json!({}));
     for _ in 0..3 {
-        let pid = until("a daemon", || home.daemon_pid());
+        let pid = wait_until("a daemon", || home.daemon_pid());
         home.kill(pid);
         let ids: Vec<u64> = (0..20).map(|_| client.send("tools/list", json!({}))).collect();
         for id in ids {
@@ -87,21 +87,21 @@ fn r8_what_is_said_into_the_gap_is_answered_by_the_next_daemon() {
 /// A subscription without a handshake goes on under its name, and is acknowledged once.
 #[test]
 fn r9_a_subscription_is_renewed_without_the_host_knowing() {
-    let home = Home::rehearsing();
+    let home = Home::with_fixtures();
     let (mut reader, mut writer) = (home.connect(&[]), home.host(&[]));
     reader.go_modern();
-    let filter = json!({ "resourceSubscriptions": ["rehearsal://plays/hamlet"] });
+    let filter = json!({ "resourceSubscriptions": ["fixture://plays/hamlet"] });
     let id = reader.send("subscriptions/listen", json!({ "notifications": filter }));
     assert_eq!(reader.next_message()["method"], "notifications/subscriptions/acknowledged");
     for kill in 0..6 {
-        let pid = until("a daemon", || home.daemon_pid());
+        let pid = wait_until("a daemon", || home.daemon_pid());
         home.kill(pid);
         let sessions = || home.status().filter(|status| status["pid"] != pid)?["sessions"].as_array().map(Vec::len);
         writer.request("ping", json!({}));
-        until("both sessions are back", || (sessions() == Some(2)).then_some(()));
+        wait_until("both sessions are back", || (sessions() == Some(2)).then_some(()));
         // A session is back a moment before its subscription is.
-        let told = until("the subscription is back", || {
-            writer.call_ok("rehearsal_revise", json!({ "play": "hamlet", "text": format!("{kill}") }));
+        let told = wait_until("the subscription is back", || {
+            writer.call_ok("fixture_notify_change", json!({ "play": "hamlet", "text": format!("{kill}") }));
             reader.message_within(Duration::from_millis(100))
         });
         assert_eq!(told["method"], "notifications/resources/updated", "{told}");
@@ -111,20 +111,21 @@ fn r9_a_subscription_is_renewed_without_the_host_knowing() {
     }
 }
 
-/// A call that was under way with several daemons in a row when they died may be the cause: it is given up, and says so.
+/// A call that was under way with several daemons in a row when they died may be the cause: it is given up, and says
+/// so.
 #[test]
 fn r8_a_call_that_kills_every_daemon_is_given_up() {
-    let home = Home::rehearsing();
+    let home = Home::with_fixtures();
     let (mut caller, mut other) = (home.host(&[]), home.host(&[]));
-    let call = json!({ "name": "rehearsal_wait", "arguments": { "cue": "never" } });
+    let call = json!({ "name": "fixture_block_until", "arguments": { "gate": "never" } });
     let id = caller.send("tools/call", call);
     let waits = |other: &mut Client| {
-        let seen = other.call_ok("rehearsal_wings", json!({ "cue": "never" }));
+        let seen = other.call_ok("fixture_gate_state", json!({ "gate": "never" }));
         (seen["waits"]["waiting"].as_u64() > Some(0)).then_some(())
     };
     for _ in 0..10 {
-        until("the call is under way", || waits(&mut other));
-        home.kill(until("a daemon", || home.daemon_pid()));
+        wait_until("the call is under way", || waits(&mut other));
+        home.kill(wait_until("a daemon", || home.daemon_pid()));
     }
     let answer = caller.answer(id);
     assert_eq!(answer["error"]["data"]["code"], "outcome_unknown", "{answer}");

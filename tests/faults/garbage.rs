@@ -7,7 +7,7 @@ use trellis_protocol::version::CURRENT;
 use trellis_tests::harness::{Client, Home};
 
 use super::process::peak_memory;
-use super::raw::{self, Raw};
+use super::raw_connection::{self, RawConnection};
 
 /// After each of these the daemon is the same and serves others.
 fn check_well(home: &Home, pid: u32, client: &mut Client) {
@@ -20,7 +20,7 @@ fn r15_garbled_greetings_cost_only_their_connection() {
     let home = Home::new();
     let mut client = home.host(&[]);
     let pid = home.daemon_pid().expect("a daemon");
-    let hello = codec::encode_hello(CURRENT, &raw::hello(Caller::Proxy)).expect("fits");
+    let hello = codec::encode_hello(CURRENT, &raw_connection::hello(Caller::Proxy)).expect("fits");
     let mut lying = hello;
     let length = lying.len();
     lying[length - 9..].fill(0xff);
@@ -29,13 +29,13 @@ fn r15_garbled_greetings_cost_only_their_connection() {
     let garbage: [&[u8]; 6] =
         [b"GET / HTTP/1.1\r\nHost: x\r\n\r\n", &[0xff; 64], &[0; 64], b"{\"jsonrpc\":\"2.0\"}\n", &lying, &huge];
     for bytes in garbage {
-        let mut line = Raw::connect(&home);
-        line.say(bytes);
+        let mut line = RawConnection::connect(&home);
+        line.send_bytes(bytes);
         check_well(&home, pid, &mut client);
     }
     let before = peak_memory(pid);
-    let mut line = Raw::connect(&home);
-    line.say(&huge);
+    let mut line = RawConnection::connect(&home);
+    line.send_bytes(&huge);
     assert!(line.is_closed(), "an announced length over the limit is not waited for");
     assert!(peak_memory(pid) < before + (16 << 10), "and nothing is made ready for it");
 }
@@ -45,11 +45,11 @@ fn r15_half_a_greeting_and_silence_hold_up_nobody() {
     let home = Home::new();
     let mut client = home.host(&[]);
     let pid = home.daemon_pid().expect("a daemon");
-    let hello = codec::encode_hello(CURRENT, &raw::hello(Caller::Proxy)).expect("fits");
-    let mut silent: Vec<Raw> = Vec::new();
+    let hello = codec::encode_hello(CURRENT, &raw_connection::hello(Caller::Proxy)).expect("fits");
+    let mut silent: Vec<RawConnection> = Vec::new();
     for cut in [0, 1, 5, 6, 20, hello.len() - 1] {
-        let mut line = Raw::connect(&home);
-        line.say(&hello[..cut]);
+        let mut line = RawConnection::connect(&home);
+        line.send_bytes(&hello[..cut]);
         silent.push(line);
         check_well(&home, pid, &mut client);
     }
@@ -63,20 +63,20 @@ fn r15_garbled_frames_cost_only_their_connection() {
     let home = Home::new();
     let mut client = home.host(&[]);
     let pid = home.daemon_pid().expect("a daemon");
-    let frame = codec::encode(&raw::request(1, "ping", json!({}))).expect("fits");
+    let frame = codec::encode(&raw_connection::request(1, "ping", json!({}))).expect("fits");
     let mut garbled = frame.clone();
     garbled[codec::LENGTH_BYTES] = 0xee;
     let ended: [&[u8]; 3] = [&u32::MAX.to_le_bytes(), &garbled, &0_u32.to_le_bytes()];
     for bytes in ended {
-        let mut line = Raw::connect(&home);
+        let mut line = RawConnection::connect(&home);
         line.greet(CURRENT, Caller::Proxy);
-        line.say(bytes);
+        line.send_bytes(bytes);
         while line.next().is_some() {}
         check_well(&home, pid, &mut client);
     }
-    let mut line = Raw::connect(&home);
+    let mut line = RawConnection::connect(&home);
     line.greet(CURRENT, Caller::Proxy);
-    line.say(&frame[..frame.len() - 1]);
+    line.send_bytes(&frame[..frame.len() - 1]);
     check_well(&home, pid, &mut client);
 }
 
@@ -85,13 +85,13 @@ fn r15_garbled_frames_cost_only_their_connection() {
 fn r15_a_frame_that_holds_no_message_is_answered_and_the_session_goes_on() {
     let home = Home::new();
     assert!(home.trellisd(&["up"]).status.success());
-    let mut line = Raw::connect(&home);
+    let mut line = RawConnection::connect(&home);
     line.greet(CURRENT, Caller::Proxy);
-    line.ask(1, "initialize", raw::opening());
+    line.ask(1, "initialize", raw_connection::opening());
     for (sequence, bytes) in [(2, &b"no json"[..]), (3, b"[]"), (4, b"\xff"), (5, b"{}"), (6, b"")] {
         let payload = trellis_protocol::envelope::Payload(bytes.to_vec());
-        let part = trellis_protocol::envelope::Part::Answer;
-        line.send(&trellis_protocol::Envelope::Frame(trellis_protocol::Frame { sequence, part, payload }));
+        let role = trellis_protocol::envelope::FrameRole::Answer;
+        line.send(&trellis_protocol::Envelope::Frame(trellis_protocol::Frame { sequence, role, payload }));
     }
     assert_eq!(line.ask(7, "ping", json!({})), json!({}));
 }

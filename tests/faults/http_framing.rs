@@ -1,10 +1,10 @@
 //! Requests whose end is unsure, and bytes that are no request: refused in JSON, and nothing after them is read.
 
-use trellis_tests::harness::http::Reply;
-use trellis_tests::harness::{Home, Web};
+use trellis_tests::harness::http::HttpResponse;
+use trellis_tests::harness::{Home, HttpClient};
 
 #[track_caller]
-fn refused(web: &Web, bytes: &[u8], status: u16) -> Reply {
+fn refused(web: &HttpClient, bytes: &[u8], status: u16) -> HttpResponse {
     let mut line = web.open();
     line.write(bytes);
     let reply = line.reply();

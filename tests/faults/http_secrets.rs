@@ -31,7 +31,7 @@ fn secrets_are_in_no_log() {
     assert_eq!(good.post("/tools/vault_read", &json!({ "path": "hush-path", "full": true })).status, 404);
     assert_eq!(good.with("Content-Type", "application/json").send("POST", "/tools", Some(b"{hush-text")).status, 400);
     good.with("X-Request-ID", "the-last-one").get("/tools");
-    trellis_tests::harness::until("the log has all", || home.log().contains("the-last-one").then_some(()));
+    trellis_tests::harness::wait_until("the log has all", || home.log().contains("the-last-one").then_some(()));
     let status = home.trellisd(&["status"]);
     let settings = home.trellisd(&["status", "--settings"]);
     let shown = [home.log().into_bytes(), status.stdout, settings.stdout, settings.stderr].concat();

@@ -3,45 +3,45 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use trellis_tests::harness::http::Line;
-use trellis_tests::harness::{Home, Web};
+use trellis_tests::harness::http::HttpConnection;
+use trellis_tests::harness::{Home, HttpClient};
 
-use super::turns::heavy;
+use super::exclusive::exclusive;
 
 /// What a quick request may take beside all the others.
-const SOON: Duration = Duration::from_millis(1500);
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(1500);
 
-fn vault() -> (Home, Web) {
+fn vault() -> (Home, HttpClient) {
     let home = Home::new();
     home.write("vault/a.md", "one\n");
     home.gateway(&[])
 }
 
 #[track_caller]
-fn check_served(web: &Web) {
+fn check_served(web: &HttpClient) {
     for _ in 0..20 {
         let began = Instant::now();
         assert_eq!(web.post("/tools/vault_ls", &json!({})).status, 200);
-        assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
+        assert!(began.elapsed() < ANSWER_TIMEOUT, "{:?}", began.elapsed());
     }
 }
 
 #[test]
 fn idle_slow_and_greedy_callers_are_not_noticed_by_others() {
-    let _turn = heavy();
+    let _turn = exclusive();
     let (_home, web) = vault();
     let json = web.with("Content-Type", "application/json");
-    let idle: Vec<Line> = (0..64).map(|_| web.open()).collect();
-    let mut heads: Vec<Line> = (0..32).map(|_| web.open()).collect();
+    let idle: Vec<HttpConnection> = (0..64).map(|_| web.open()).collect();
+    let mut heads: Vec<HttpConnection> = (0..32).map(|_| web.open()).collect();
     for line in &mut heads {
         line.write(b"POST /tools HTTP/1.1\r\nHost: local");
     }
-    let mut bodies: Vec<Line> = (0..64).map(|_| web.open()).collect();
+    let mut bodies: Vec<HttpConnection> = (0..64).map(|_| web.open()).collect();
     for line in &mut bodies {
         line.write(&json.with("Content-Length", "1000").bytes("POST", "/tools/vault_ls", None));
         line.write(b"{");
     }
-    let mut greedy: Vec<Line> = (0..4).map(|_| web.open()).collect();
+    let mut greedy: Vec<HttpConnection> = (0..4).map(|_| web.open()).collect();
     for line in &mut greedy {
         line.write(&json.with("Content-Length", &(5 << 20).to_string()).bytes("POST", "/tools/vault_ls", None));
         line.write(&vec![b' '; 1 << 20]);
@@ -54,7 +54,7 @@ fn idle_slow_and_greedy_callers_are_not_noticed_by_others() {
 /// A head has ten seconds, however it trickles in; a body has thirty.
 #[test]
 fn heads_and_bodies_have_their_time() {
-    let _turn = heavy();
+    let _turn = exclusive();
     let (_home, web) = vault();
     let began = Instant::now();
     let mut head = web.open();
@@ -83,7 +83,7 @@ fn heads_and_bodies_have_their_time() {
 }
 
 /// Sends a byte now and then until there is an answer.
-fn until_reply(line: &mut Line, began: Instant) -> trellis_tests::harness::http::Reply {
+fn until_reply(line: &mut HttpConnection, began: Instant) -> trellis_tests::harness::http::HttpResponse {
     while began.elapsed() < Duration::from_secs(29) {
         if line.try_write(b" ").is_err() {
             break;
@@ -95,9 +95,9 @@ fn until_reply(line: &mut Line, began: Instant) -> trellis_tests::harness::http:
 
 #[test]
 fn more_connections_than_there_is_room_for_are_told_so() {
-    let _turn = heavy();
+    let _turn = exclusive();
     let (_home, web) = vault();
-    let mut lines: Vec<Line> = (0..512).map(|_| web.open()).collect();
+    let mut lines: Vec<HttpConnection> = (0..512).map(|_| web.open()).collect();
     let mut refused = web.open();
     let reply = refused.reply();
     assert_eq!(reply.status, 503, "{}", reply.text());
@@ -106,7 +106,7 @@ fn more_connections_than_there_is_room_for_are_told_so() {
     last.write(&web.bytes("GET", "/health", None));
     assert_eq!(last.reply().status, 200, "those who came in time are served");
     drop(lines);
-    trellis_tests::harness::until("there is room again", || {
+    trellis_tests::harness::wait_until("there is room again", || {
         let mut line = web.open();
         line.try_write(&web.bytes("GET", "/health", None)).ok()?;
         (line.head().status == 200).then_some(())

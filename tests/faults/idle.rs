@@ -3,27 +3,27 @@
 use std::time::Duration;
 
 use serde_json::json;
-use trellis_tests::harness::{Home, until};
+use trellis_tests::harness::{Home, wait_until};
 
 use super::process::ticks;
 
 /// How long nothing happens.
-const WHILE: Duration = Duration::from_secs(3);
+const IDLE_PERIOD: Duration = Duration::from_secs(3);
 /// A tick is 10 ms on most systems.
-const TICKS: u64 = 1;
+const MAX_CPU_TICKS: u64 = 1;
 
 fn check(pids: &[u32]) {
     // What the last request left to be done is soon over.
-    until("both have come to rest", || {
+    wait_until("both have come to rest", || {
         let used = |pids: &[u32]| pids.iter().map(|pid| ticks(*pid)).collect::<Vec<_>>();
         let before = used(pids);
         std::thread::sleep(Duration::from_millis(200));
         (used(pids) == before).then_some(())
     });
     let before: Vec<u64> = pids.iter().map(|pid| ticks(*pid)).collect();
-    std::thread::sleep(WHILE);
+    std::thread::sleep(IDLE_PERIOD);
     let used: Vec<u64> = pids.iter().zip(before).map(|(pid, before)| ticks(*pid) - before).collect();
-    assert!(used.iter().all(|used| *used <= TICKS), "ticks in {WHILE:?}: {used:?}");
+    assert!(used.iter().all(|used| *used <= MAX_CPU_TICKS), "ticks in {IDLE_PERIOD:?}: {used:?}");
 }
 
 #[test]

@@ -5,24 +5,21 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use trellis_tests::harness::{Client, Home, until};
-use trellis_tests::library;
+use trellis_tests::harness::{Client, Home, wait_until};
+use trellis_tests::notes;
 
 const NOTES: usize = 150;
 
 fn home() -> Home {
-    let home = Home::rehearsing().with(library::ASKED_FOR, "1");
+    let home = Home::with_fixtures().with(notes::NOTES_VARIABLE, "1");
     for number in 0..NOTES {
-        home.write(
-            &format!("library/p/n{number}.md"),
-            format!("# Note {number}\nalpha number{number}\n## More\nbeta\n"),
-        );
+        home.write(&format!("notes/p/n{number}.md"), format!("# Note {number}\nalpha number{number}\n## More\nbeta\n"));
     }
     home
 }
 
 fn host(home: &Home) -> Client {
-    home.host(&["--only", "library"])
+    home.host(&["--only", "notes"])
 }
 
 #[track_caller]
@@ -42,7 +39,7 @@ fn stop(home: &Home) {
         let pid = rustix::process::Pid::from_raw(pid as i32).expect("a pid");
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
     }
-    until("the daemon is gone", || home.daemons().is_empty().then_some(()));
+    wait_until("the daemon is gone", || home.daemons().is_empty().then_some(()));
 }
 
 /// Every file of the index, from its directory.
@@ -60,7 +57,7 @@ fn index_files(directory: &Path) -> Vec<PathBuf> {
 }
 
 fn notes(home: &Home) -> BTreeMap<PathBuf, Vec<u8>> {
-    let directory = home.project().join("library/p");
+    let directory = home.project().join("notes/p");
     let files = fs::read_dir(directory).expect("a directory").map(|entry| entry.expect("an entry").path());
     files.map(|path| (path.clone(), fs::read(&path).expect("a note"))).collect()
 }
@@ -69,7 +66,7 @@ fn notes(home: &Home) -> BTreeMap<PathBuf, Vec<u8>> {
 fn every_file_of_the_index_may_be_damaged() {
     let home = home();
     let before = notes(&home);
-    let directory = home.places().cache.join("index");
+    let directory = home.paths().cache.join("index");
     is_whole(&mut host(&home), "at first");
     stop(&home);
     let mut number = 0;
@@ -106,13 +103,13 @@ fn an_index_that_is_removed_under_a_running_daemon() {
     let home = home();
     let mut client = host(&home);
     is_whole(&mut client, "at first");
-    fs::remove_dir_all(home.places().cache.join("index")).expect("removed");
+    fs::remove_dir_all(home.paths().cache.join("index")).expect("removed");
     is_whole(&mut client, "without its files");
     // The next fold finds that they are gone, and everything is read again.
     for number in 0..100 {
         client.call_ok("note", json!({ "path": format!("q/w{number}.md"), "text": format!("gamma{number}\n") }));
     }
-    until("it is built anew", || home.places().cache.join("index/current").exists().then_some(()));
+    wait_until("it is built anew", || home.paths().cache.join("index/current").exists().then_some(()));
     is_whole(&mut client, "after it was built anew");
     assert_eq!(client.call_ok("find", json!({ "query": "gamma99" }))["total"], 1);
     drop(client);
@@ -132,7 +129,7 @@ fn killed_while_it_is_built() {
         drop(client);
     }
     // A proxy that lost its daemon may have started another one before its host left.
-    until("no daemon is left", || {
+    wait_until("no daemon is left", || {
         let left = home.daemons();
         left.iter().for_each(|pid| home.kill(*pid));
         left.is_empty().then_some(())
@@ -143,9 +140,9 @@ fn killed_while_it_is_built() {
 #[test]
 fn a_cache_that_cannot_be_written() {
     let home = home();
-    fs::create_dir_all(home.places().cache.parent().expect("a parent")).expect("a directory");
-    fs::create_dir_all(&home.places().cache).expect("a directory");
-    fs::write(home.places().cache.join("index"), "in the way").expect("a file");
+    fs::create_dir_all(home.paths().cache.parent().expect("a parent")).expect("a directory");
+    fs::create_dir_all(&home.paths().cache).expect("a directory");
+    fs::write(home.paths().cache.join("index"), "in the way").expect("a file");
     let mut client = host(&home);
     is_whole(&mut client, "in memory alone");
     client.call_ok("note", json!({ "path": "q/new.md", "text": "delta\n" }));

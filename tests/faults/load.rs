@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::JoinHandle;
 
 use serde_json::json;
-use trellis_tests::harness::{Client, Home, until};
+use trellis_tests::harness::{Client, Home, wait_until};
 
 /// Calls that each host keeps in flight.
 pub(crate) const IN_FLIGHT: usize = 6;
@@ -41,7 +41,7 @@ impl Load {
     #[track_caller]
     pub(crate) fn go_on(&self, answers: u64) {
         for (host, before) in self.hosts.iter().zip(self.answered()) {
-            until("every host is answered", || {
+            wait_until("every host is answered", || {
                 assert!(!host.thread.is_finished(), "a host has failed");
                 (host.answered.load(Ordering::Relaxed) >= before + answers).then_some(())
             });

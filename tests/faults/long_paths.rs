@@ -1,24 +1,24 @@
 //! Paths that do not fit into a socket's address: reached through their directory.
 
 use serde_json::json;
-use trellis_protocol::endpoint::SOCKET_PATH_LIMIT;
-use trellis_tests::harness::{Home, until};
+use trellis_protocol::endpoint::MAX_SOCKET_PATH_BYTES;
+use trellis_tests::harness::{Home, wait_until};
 
 use super::process::until_gone;
 
 /// Everything that uses the socket works with it, and a crash heals.
 fn check(home: &Home) {
-    assert!(home.places().socket.as_os_str().len() > SOCKET_PATH_LIMIT);
+    assert!(home.paths().socket.as_os_str().len() > MAX_SOCKET_PATH_BYTES);
     let mut client = home.host(&[]);
     client.request("ping", json!({}));
     let pid = home.daemon_pid().expect("the command line finds it");
     home.kill(pid);
     until_gone(pid);
     client.request("ping", json!({}));
-    let pid = until("another daemon", || home.daemon_pid());
+    let pid = wait_until("another daemon", || home.daemon_pid());
     assert!(home.trellisd(&["stop"]).status.success());
     until_gone(pid);
-    assert!(!home.places().socket.exists(), "it has taken its socket away");
+    assert!(!home.paths().socket.exists(), "it has taken its socket away");
 }
 
 #[test]

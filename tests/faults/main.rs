@@ -1,8 +1,8 @@
-//! Starts, kills, floods, deaf clients, strangers: what must not hurt.
+//! Faults: starts, kills, floods, stalled clients, strangers.
 #![allow(clippy::disallowed_methods, reason = "tests make files and start programs")]
 
-/// Tests that need the whole machine take turns.
-mod turns;
+/// Tests that need the whole machine run one at a time.
+mod exclusive;
 
 /// What the system says about a process.
 mod process;
@@ -10,8 +10,8 @@ mod process;
 /// Hosts that keep calls in flight and book every answer.
 mod load;
 
-/// The socket without a proxy or without a daemon.
-mod raw;
+/// A socket without a proxy, or without a daemon.
+mod raw_connection;
 
 /// However many start it: one daemon.
 mod starts;
@@ -20,7 +20,7 @@ mod starts;
 mod crash;
 
 /// No daemon to be had.
-mod refuse;
+mod no_daemon;
 
 /// Builds of different age.
 mod versions;
@@ -34,29 +34,35 @@ mod security;
 /// Paths that do not fit into a socket's address.
 mod long_paths;
 
-/// A daemon that leaves on purpose.
-mod leaving;
+/// Shutdown on purpose.
+mod daemon_shutdown;
 
 /// A socket that a service manager opened.
-mod inherited;
+mod socket_activation;
 
-/// A host that leaves.
-mod farewell;
+/// A host that exits.
+mod host_exit;
 
 /// Clients that flood, stall or do not listen.
 mod slow;
 
+/// Requests wait in the proxy, not in the daemon.
+mod queue;
+
 /// Nobody wants anything.
 mod idle;
 
-/// The daemon's writing without its sockets.
-mod writes_desk;
+/// An engine without sockets.
+mod write_fixture;
+
+/// System calls that fail or stop at the N-th.
+mod failing_syscalls;
 
 /// A write that ends at every place where a machine can end it.
 mod writes_nth_call;
 
 /// A watched vault, compared with the disk.
-mod watch_eyes;
+mod watch_fixture;
 
 /// Tens of thousands of files come, change, move and go.
 mod watch_storms;
@@ -70,11 +76,11 @@ mod watch_names;
 /// The system allows no more watches.
 mod watch_limits;
 
-/// Whether everything has been seen, and what that costs.
-mod watch_seen;
+/// The barrier, and what it costs.
+mod watch_barrier;
 
 /// Projects outlive the daemon that learnt of them.
-mod watch_known;
+mod project_store;
 
 /// Hosts that write and book what was acknowledged.
 mod writes_load;
@@ -91,11 +97,11 @@ mod writes_order;
 /// Two daemons on the same files.
 mod writes_two_daemons;
 
-/// Somebody meddles between two calls of a write.
-mod writes_meddled;
+/// Interference between two system calls of a write.
+mod write_interference;
 
-/// Models that are taken at their word.
-mod writes_trusted;
+/// Cached models that were not compared.
+mod unverified_models;
 
 /// Slow, silent and greedy callers of the gateway.
 mod http_slow;
@@ -103,8 +109,8 @@ mod http_slow;
 /// Requests whose end is unsure, and bytes that are no request.
 mod http_framing;
 
-/// A gateway whose daemon leaves.
-mod http_leaving;
+/// A gateway during shutdown.
+mod http_shutdown;
 
 /// Keys and texts that no log holds.
 mod http_secrets;

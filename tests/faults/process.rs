@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use rustix::process::{Pid, kill_process};
-use trellis_tests::harness::until;
+use trellis_tests::harness::wait_until;
 
 pub(crate) use rustix::process::Signal;
 
@@ -21,7 +21,7 @@ pub(crate) fn is_alive(pid: u32) -> bool {
 /// Waits for the end of a process.
 #[track_caller]
 pub(crate) fn until_gone(pid: u32) {
-    until("the process ends", || (!is_alive(pid)).then_some(()));
+    wait_until("the process ends", || (!is_alive(pid)).then_some(()));
 }
 
 /// Ticks of processor time that a process has used.

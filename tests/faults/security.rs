@@ -8,9 +8,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use serde_json::{Value, json};
-use trellis_tests::harness::{Home, programs, until};
+use trellis_tests::harness::{Home, programs, wait_until};
 
-use super::raw::Raw;
+use super::raw_connection::RawConnection;
 
 /// An account that owns nothing.
 const NOBODY: u32 = 65534;
@@ -34,7 +34,7 @@ fn complaint(home: &Home) -> String {
     let mut daemon = command.arg("run").stderr(Stdio::piped()).spawn().expect("the daemon starts");
     let mut said = String::new();
     let mut stderr = daemon.stderr.take().expect("piped");
-    until("the daemon ends or is ready", || {
+    wait_until("the daemon ends or is ready", || {
         daemon
             .try_wait()
             .expect("asked")
@@ -54,11 +54,11 @@ fn r23_the_socket_is_private_in_a_private_directory() {
     fs::DirBuilder::new().mode(0o755).create(&runtime).expect("a directory");
     let home = home.with("XDG_RUNTIME_DIR", &runtime);
     home.host(&[]).request("ping", json!({}));
-    let places = home.places();
+    let places = home.paths();
     assert!(places.socket.starts_with(&runtime));
     assert_eq!(mode(&places.socket), 0o600);
     assert_eq!(mode(&runtime.join("trellis")), 0o700);
-    for file in [places.daemon_lock(), places.start_lock(), places.socket_note(), places.log.clone()] {
+    for file in [places.daemon_lock(), places.start_lock(), places.socket_pointer(), places.log.clone()] {
         assert_eq!(mode(&file), 0o600, "{}", file.display());
     }
     assert_eq!(mode(&places.state), 0o700);
@@ -137,11 +137,11 @@ fn r23_only_its_own_user_reaches_a_daemon() {
     let status = || {
         let mut command = as_nobody(home.command(&programs::daemon()));
         let output = command.args(["status", "--json"]).output().expect("trellisd runs");
-        serde_json::from_slice::<Value>(&output.stdout).ok()
+        output.status.success().then(|| serde_json::from_slice::<Value>(&output.stdout).expect("JSON"))
     };
-    until("the daemon of the other user is ready", status);
+    wait_until("the daemon of the other user is ready", status);
 
-    assert!(Raw::connect(&home).is_closed(), "not a word, to root either");
+    assert!(RawConnection::connect(&home).is_closed(), "not a word, to root either");
     assert_eq!(status().expect("its own user is served")["counters"]["refused_peers"], 1);
 
     let mut client = home.connect(&[]);

@@ -1,15 +1,18 @@
 //! Clients that flood, stall or do not listen: they harm only themselves.
 
-use std::io::Write as _;
+use std::collections::BTreeSet;
+use std::io::{Read as _, Write as _};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::process::{Child, ChildStdin, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use trellis_tests::harness::{Client, Home, until};
+use trellis_tests::harness::{Client, Home, wait_until};
 
+use super::exclusive::exclusive;
 use super::process::{Signal, peak_memory, signal};
-use super::raw;
-use super::turns::heavy;
+use super::raw_connection;
 
 /// What 95 of 100 pings of a normal client may take beside the others, in an unoptimised build on a busy machine.
 const PING: Duration = Duration::from_millis(500);
@@ -39,7 +42,7 @@ impl Drop for Flood {
 
 /// Writes until the proxy is gone.
 fn pour(mut stdin: ChildStdin) {
-    let opening = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": raw::opening() });
+    let opening = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": raw_connection::opening() });
     if writeln!(stdin, "{opening}").is_err() {
         return;
     }
@@ -79,7 +82,7 @@ fn ping_while(client: &mut Client, mut enough: impl FnMut() -> bool) -> Duration
 
 #[test]
 fn r20_floods_and_stalls_harm_only_themselves() {
-    let _turn = heavy();
+    let _turn = exclusive();
     let home = home_with_a_long_file();
     let mut normal = home.host(&[]);
     let daemon = home.daemon_pid().expect("a daemon");
@@ -110,7 +113,7 @@ fn r20_floods_and_stalls_harm_only_themselves() {
     assert_eq!(home.daemons(), [daemon]);
 }
 
-/// A host that was deaf for longer than the daemon's patience, and then listens, has lost nothing.
+/// A host that did not read for longer than the write timeout, and then listens, has lost nothing.
 #[test]
 fn r20_a_client_that_listens_again_gets_every_answer_once() {
     let home = home_with_a_long_file();
@@ -119,12 +122,12 @@ fn r20_a_client_that_listens_again_gets_every_answer_once() {
     let params = json!({ "name": "vault_read", "arguments": { "path": "long.md", "full": true } });
     let mut due: Vec<u64> = (0..60).map(|_| client.send("tools/call", params.clone())).collect();
     signal(client.pid(), Signal::CONT);
-    until("the daemon works on them", || {
+    wait_until("the daemon works on them", || {
         let status = home.status().expect("a daemon");
         (status["counters"]["calls"].as_u64() > Some(0)).then_some(())
     });
     signal(client.pid(), Signal::STOP);
-    until("the stopped client is dropped or done", || {
+    wait_until("the stopped client is dropped or done", || {
         let status = home.status().expect("a daemon");
         let done = status["sessions"].as_array().is_some_and(|all| all.iter().all(|one| one["in_flight"] == 0));
         (status["counters"]["dropped_clients"].as_u64() > Some(0) || done).then_some(())
@@ -138,7 +141,53 @@ fn r20_a_client_that_listens_again_gets_every_answer_once() {
     }
 }
 
-/// A host that goes away with answers on the way has not been dropped for being deaf.
+/// Hosts talk over pipes or, as Node does, over sockets. Whatever they read late arrives whole and once.
+#[test]
+fn answers_that_are_read_late_arrive_whole_over_pipes_and_sockets() {
+    const CALLS: u64 = 60;
+    let home = home_with_a_long_file();
+    let pipes = || {
+        let (ours, theirs) = std::io::pipe().expect("a pipe");
+        (OwnedFd::from(ours), OwnedFd::from(theirs))
+    };
+    let sockets = || {
+        let (ours, theirs) = UnixStream::pair().expect("a pair");
+        (OwnedFd::from(ours), OwnedFd::from(theirs))
+    };
+    for (ours, theirs) in [pipes(), sockets()] {
+        let mut proxy = home.proxy(&[]).stdin(Stdio::piped()).stdout(theirs).spawn().expect("a proxy");
+        let mut stdin = proxy.stdin.take().expect("piped");
+        let opening = json!({ "jsonrpc": "2.0", "id": 0, "method": "initialize", "params": raw_connection::opening() });
+        writeln!(stdin, "{opening}").expect("the proxy reads");
+        for id in 1..=CALLS {
+            let params = json!({ "name": "vault_read", "arguments": { "path": "long.md", "full": true } });
+            let call = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params });
+            writeln!(stdin, "{call}").expect("the proxy reads");
+        }
+        wait_until("the daemon is done as far as the proxy listens", || {
+            home.status().filter(|status| status["counters"]["calls"].as_u64() > Some(3))
+        });
+        let mut output = std::fs::File::from(ours);
+        let (mut text, mut piece, mut lines) = (Vec::new(), [0; 5_000], 0);
+        while lines <= CALLS as usize {
+            let count = output.read(&mut piece).expect("more answers");
+            assert_ne!(count, 0, "the proxy is still there");
+            lines += piece[..count].iter().filter(|byte| **byte == b'\n').count();
+            text.extend_from_slice(&piece[..count]);
+        }
+        let lines = text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        let ids = lines.map(|line| {
+            let answer: Value = serde_json::from_slice(line).expect("a whole message");
+            assert!(answer["result"].is_object(), "{answer}");
+            answer["id"].as_u64().expect("a number")
+        });
+        assert_eq!(ids.collect::<BTreeSet<u64>>(), (0..=CALLS).collect());
+        drop(stdin);
+        assert!(proxy.wait().expect("it ends").success());
+    }
+}
+
+/// A host that goes away with answers on the way was not dropped as stalled.
 #[test]
 fn r20_a_client_that_leaves_is_not_counted_as_dropped() {
     let home = home_with_a_long_file();
@@ -150,6 +199,8 @@ fn r20_a_client_that_leaves_is_not_counted_as_dropped() {
         }
         signal(client.pid(), Signal::KILL);
     }
-    until("all of them are gone", || home.status().and_then(|status| (status["sessions"] == json!([])).then_some(())));
+    wait_until("all of them are gone", || {
+        home.status().and_then(|status| (status["sessions"] == json!([])).then_some(()))
+    });
     assert_eq!(counter(&home, "dropped_clients"), 0);
 }

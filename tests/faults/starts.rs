@@ -7,14 +7,12 @@ use std::sync::{Barrier, OnceLock};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use trellis_protocol::envelope::Caller;
-use trellis_protocol::version;
-use trellis_tests::harness::{Client, Home, programs, until};
+use trellis_tests::harness::{Client, Home, programs, wait_until};
 
+use super::exclusive::exclusive;
 use super::load::fill_vault;
 use super::process::{Signal, signal, until_gone};
-use super::raw::{self, Raw};
-use super::turns::heavy;
+use super::raw_connection::{self, RawConnection};
 
 /// Proxies that start at one instant.
 const MANY: usize = 50;
@@ -49,7 +47,7 @@ fn storm(name: &str, home: &Home, commands: Vec<Command>) -> Vec<Client> {
     let (half, most) = (times[times.len() / 2], times[times.len() * 95 / 100]);
     println!("{name}: first answer p50 {half:?}, p95 {most:?}, of {}", times.len());
     assert!(most <= bound(), "{name}: p95 {most:?}");
-    let daemons = until("the daemons that were too many have left", || {
+    let daemons = wait_until("the daemons that were too many have left", || {
         let daemons = home.daemons();
         (daemons.len() <= 1).then_some(daemons)
     });
@@ -60,7 +58,7 @@ fn storm(name: &str, home: &Home, commands: Vec<Command>) -> Vec<Client> {
 }
 
 fn storm_of_many(name: &str, home: &Home) -> Vec<Client> {
-    let _turn = heavy();
+    let _turn = exclusive();
     programs::proxy();
     storm(name, home, (0..MANY).map(|_| home.proxy(&[])).collect())
 }
@@ -73,16 +71,16 @@ fn r7_fifty_proxies_at_once_make_one_daemon() {
 #[test]
 fn r7_the_socket_of_a_dead_process_is_replaced() {
     let home = Home::new();
-    drop(raw::listen(&home));
-    assert!(fs::symlink_metadata(home.places().socket).is_ok(), "the leftover is there");
+    drop(raw_connection::listen(&home));
+    assert!(fs::symlink_metadata(home.paths().socket).is_ok(), "the leftover is there");
     storm_of_many("stale socket", &home);
 }
 
 #[test]
 fn r7_a_file_in_place_of_the_socket_is_replaced() {
     let home = Home::new();
-    drop(raw::listen(&home));
-    let socket = home.places().socket;
+    drop(raw_connection::listen(&home));
+    let socket = home.paths().socket;
     fs::remove_file(&socket).expect("removed");
     fs::write(&socket, "no socket").expect("a file");
     home.host(&[]).request("ping", json!({}));
@@ -92,8 +90,8 @@ fn r7_a_file_in_place_of_the_socket_is_replaced() {
 #[test]
 fn r7_a_link_to_nowhere_in_place_of_the_socket_is_replaced() {
     let home = Home::new();
-    drop(raw::listen(&home));
-    let socket = home.places().socket;
+    drop(raw_connection::listen(&home));
+    let socket = home.paths().socket;
     fs::remove_file(&socket).expect("removed");
     let elsewhere = home.path().join("nowhere");
     symlink(&elsewhere, &socket).expect("a link");
@@ -109,8 +107,8 @@ fn r7_what_a_killed_daemon_leaves_does_not_hinder_the_next() {
     let pid = home.daemon_pid().expect("a daemon");
     home.kill(pid);
     until_gone(pid);
-    let places = home.places();
-    for left in [&places.socket, &places.daemon_lock(), &places.start_lock(), &places.socket_note()] {
+    let places = home.paths();
+    for left in [&places.socket, &places.daemon_lock(), &places.start_lock(), &places.socket_pointer()] {
         assert!(fs::symlink_metadata(left).is_ok(), "{} is left", left.display());
     }
     storm_of_many("after a kill", &home);
@@ -119,21 +117,21 @@ fn r7_what_a_killed_daemon_leaves_does_not_hinder_the_next() {
 #[test]
 fn r7_locks_and_notes_are_believed_only_if_somebody_holds_them() {
     let home = Home::new();
-    let places = home.places();
+    let places = home.paths();
     fs::create_dir_all(&places.state).expect("a directory");
     fs::write(places.daemon_lock(), "1\n").expect("a lock with a pid that lives");
     fs::write(places.start_lock(), "1\n").expect("a lock with a pid that lives");
-    fs::write(places.socket_note(), "/nowhere/daemon.sock\n").expect("a note");
+    fs::write(places.socket_pointer(), "/nowhere/daemon.sock\n").expect("a note");
     let mut client = home.host(&[]);
     client.request("ping", json!({}));
-    fs::write(places.socket_note(), b"\xff\0 no path").expect("a note");
+    fs::write(places.socket_pointer(), b"\xff\0 no path").expect("a note");
     home.host(&[]).request("ping", json!({}));
     assert_eq!(home.daemons().len(), 1);
 }
 
 #[test]
 fn r7_hosts_with_different_runtime_directories_meet() {
-    let _turn = heavy();
+    let _turn = exclusive();
     let home = Home::new();
     programs::proxy();
     let runtime = ["a", "b"].map(|name| home.path().join(name));
@@ -153,27 +151,15 @@ fn r7_hosts_with_different_runtime_directories_meet() {
 /// A client that asks for much and reads nothing makes its daemon take long to leave.
 #[test]
 fn r7_a_daemon_is_started_while_another_one_drains() {
-    let _turn = heavy();
+    let _turn = exclusive();
     let home = Home::new();
     fill_vault(&home);
-    home.write("vault/long.md", "a line of text\n".repeat(1_300));
     let mut first = home.host(&[]);
     let old = home.daemon_pid().expect("a daemon");
-    let mut deaf = Raw::connect(&home);
-    deaf.greet(version::CURRENT, Caller::Proxy);
-    deaf.ask(1, "initialize", raw::opening());
-    for sequence in 2..60 {
-        let arguments = json!({ "path": "long.md", "full": true });
-        deaf.send(&raw::request(sequence, "tools/call", json!({ "name": "vault_read", "arguments": arguments })));
-    }
-    until("its answers are stuck", || {
-        let status = home.status().expect("a daemon");
-        let busy = |session: &serde_json::Value| session["in_flight"].as_u64() > Some(0);
-        status["sessions"].as_array().is_some_and(|sessions| sessions.iter().any(busy)).then_some(())
-    });
+    let deaf = RawConnection::stalled(&home);
     signal(old, Signal::TERM);
-    until("the old daemon does not listen any more", || {
-        fs::symlink_metadata(home.places().socket).is_err().then_some(())
+    wait_until("the old daemon does not listen any more", || {
+        fs::symlink_metadata(home.paths().socket).is_err().then_some(())
     });
     let began = Instant::now();
     let commands = (0..10).map(|_| home.proxy(&[])).collect();

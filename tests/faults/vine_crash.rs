@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use trellis_tests::harness::{Client, Home, until};
+use trellis_tests::harness::{Client, Home, wait_until};
 
+use super::exclusive::exclusive;
 use super::process::{Signal, signal, until_gone};
-use super::turns::heavy;
-use super::writes_load::{Chance, litter};
+use super::writes_load::{Rng, leftover_temps};
 
 /// Two at each plan.
 const HOSTS: usize = 4;
@@ -21,7 +21,7 @@ const KILLS: usize = 40;
 
 /// What a host was told of one extraction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum CallOutcome {
     Done,
     /// The daemon died under it too often.
     Unknown,
@@ -48,7 +48,7 @@ fn prepare(home: &Home, plan: usize) {
 }
 
 /// Extracts one task after the other.
-fn extract(mut client: Client, host: usize, stop: &AtomicBool, count: &AtomicUsize) -> Vec<Told> {
+fn extract(mut client: Client, host: usize, stop: &AtomicBool, count: &AtomicUsize) -> Vec<CallOutcome> {
     let mut told = Vec::new();
     for turn in 0..TASKS {
         if stop.load(Ordering::Relaxed) {
@@ -59,8 +59,8 @@ fn extract(mut client: Client, host: usize, stop: &AtomicBool, count: &AtomicUsi
         let arguments = json!({ "file": parent(host), "operations": operations });
         let answer = client.ask("tools/call", json!({ "name": "vine_write", "arguments": arguments }));
         told.push(match () {
-            () if answer["error"]["data"]["code"] == "outcome_unknown" => Told::Unknown,
-            () if answer["result"].is_object() && answer["result"]["isError"] != true => Told::Done,
+            () if answer["error"]["data"]["code"] == "outcome_unknown" => CallOutcome::Unknown,
+            () if answer["result"].is_object() && answer["result"]["isError"] != true => CallOutcome::Done,
             () => panic!("t{host}-{turn} is refused: {answer}"),
         });
         count.fetch_add(1, Ordering::Relaxed);
@@ -84,14 +84,14 @@ fn is_done(project: &Path, text: &str, host: usize, turn: usize) -> bool {
 
 #[test]
 fn killed_daemons_extract_both_files_or_none() {
-    let _turn = heavy();
+    let _turn = exclusive();
     let home = Home::new();
     (0..HOSTS / 2).for_each(|plan| prepare(&home, plan));
     let clients: Vec<Client> = (0..HOSTS).map(|_| home.host(&["--only", "vine"])).collect();
     let (stop, count) = (AtomicBool::new(false), AtomicUsize::new(0));
     let began = Instant::now();
-    let mut chance = Chance::new();
-    let books: Vec<Vec<Told>> = std::thread::scope(|scope| {
+    let mut chance = Rng::new();
+    let books: Vec<Vec<CallOutcome>> = std::thread::scope(|scope| {
         let (stop, count) = (&stop, &count);
         let start = |(host, client)| scope.spawn(move || extract(client, host, stop, count));
         let hosts: Vec<_> = clients.into_iter().enumerate().map(start).collect();
@@ -99,13 +99,13 @@ fn killed_daemons_extract_both_files_or_none() {
             // Half of them die while they begin, or go through the journal.
             if chance.below(2) == 0 {
                 let before = count.load(Ordering::Relaxed);
-                until("a host is answered", || {
+                wait_until("a host is answered", || {
                     assert!(!hosts.iter().all(std::thread::ScopedJoinHandle::is_finished), "all hosts have ended");
                     (count.load(Ordering::Relaxed) > before).then_some(())
                 });
             }
             chance.pause(20, 250);
-            let pid = until("a daemon", || home.daemons().first().copied());
+            let pid = wait_until("a daemon", || home.daemons().first().copied());
             signal(pid, Signal::KILL);
             until_gone(pid);
         }
@@ -124,8 +124,8 @@ fn killed_daemons_extract_both_files_or_none() {
         for turn in 0..TASKS {
             let is_done = is_done(&home.project(), &text, host, turn);
             match book.get(turn) {
-                Some(Told::Done) => assert!(is_done, "t{host}-{turn} was acknowledged"),
-                Some(Told::Unknown) => unknown += 1,
+                Some(CallOutcome::Done) => assert!(is_done, "t{host}-{turn} was acknowledged"),
+                Some(CallOutcome::Unknown) => unknown += 1,
                 None => assert!(!is_done, "t{host}-{turn} was never asked for"),
             }
             done += usize::from(is_done);
@@ -133,6 +133,6 @@ fn killed_daemons_extract_both_files_or_none() {
     }
     println!("{KILLS} kills, {done} extractions done, {unknown} unknown in {:.1?}", began.elapsed());
     assert!(done > KILLS && unknown < done, "{done} done, {unknown} unknown");
-    until("nothing is left lying", || litter(&home.project()).is_empty().then_some(()));
+    wait_until("nothing is left lying", || leftover_temps(&home.project()).is_empty().then_some(()));
     assert_eq!(client.close().code(), Some(0));
 }

@@ -2,16 +2,22 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
 use serde_json::json;
-use trellis_tests::harness::{Home, programs, until};
+use trellis_tests::harness::{Home, programs, wait_until};
+use trellis_tests::notes;
 
-use super::watch_eyes::Watched;
+use super::watch_fixture::WatchFixture;
 
 /// A home whose daemon lives in a user namespace of its own, with limits of its own; none if that cannot be had.
 fn limited(limits: &[(&str, u32)]) -> Option<Home> {
+    limit(Home::new(), &programs::daemon(), limits)
+}
+
+fn limit(home: Home, daemon: &Path, limits: &[(&str, u32)]) -> Option<Home> {
     let set: String =
         limits.iter().map(|(name, limit)| format!("echo {limit} > /proc/sys/user/{name} || exit 9\n")).collect();
     let try_it = Command::new("unshare").args(["-U", "-r", "sh", "-c", &set]).status();
@@ -19,8 +25,6 @@ fn limited(limits: &[(&str, u32)]) -> Option<Home> {
         println!("skipped: no user namespaces here");
         return None;
     }
-    let home = Home::new();
-    let daemon = programs::daemon();
     let inside = home.path().join("inside.sh");
     fs::write(&inside, format!("{set}exec '{}' \"$@\"\n", daemon.display())).expect("a script");
     let outside = home.path().join("trellisd.sh");
@@ -36,29 +40,29 @@ fn limited(limits: &[(&str, u32)]) -> Option<Home> {
 }
 
 /// Changes of every kind are found, though nobody tells of most of them.
-fn changes_are_found(watched: &mut Watched) {
+fn changes_are_found(watched: &mut WatchFixture) {
     watched.write("d3/new/file.md", "new");
-    let took = watched.settled();
+    let took = watched.wait_until_equal();
     println!("found by looking after {} ms", took.as_millis());
     watched.write("d9/file.md", "another text");
     watched.rename("d5", "a5");
     fs::remove_dir_all(watched.root.join("d7")).expect("a removal");
-    let took = watched.settled();
+    let took = watched.wait_until_equal();
     println!("found by looking after {} ms", took.as_millis());
     assert!(took < Duration::from_secs(5), "{took:?}");
 }
 
 /// Who asks whether everything has been seen gets a true answer even so.
-fn the_answer_is_true(watched: &mut Watched) {
+fn the_answer_is_true(watched: &mut WatchFixture) {
     for round in 0..5 {
         watched.write(&format!("d{}/file.md", 10 + round), "once more");
         assert!(watched.seen(Duration::from_secs(5)));
-        watched.is_equal_now();
+        watched.assert_equal();
     }
 }
 
 /// Status, its warnings and the session's next answer say so; the answer only once.
-fn it_is_said(watched: &mut Watched, words: &str) {
+fn it_is_said(watched: &mut WatchFixture, words: &str) {
     let status = watched.status();
     let root = status.roots.iter().find(|root| watched.root.ends_with(&root.path)).expect("watched").clone();
     assert!(root.backend.contains("poll (the system allows no more watches)"), "{root:?}");
@@ -72,12 +76,12 @@ fn it_is_said(watched: &mut Watched, words: &str) {
 }
 
 /// Twenty directories that cannot all be watched: changes are found all the same, and it is said why so late.
-fn looked_at_again(home: Home, setting: &str) -> Watched {
+fn looked_at_again(home: Home, setting: &str) -> WatchFixture {
     for number in 0..20 {
         home.write(&format!("vault/d{number}/file.md"), "text");
     }
-    let mut watched = Watched::at(home, None);
-    watched.settled();
+    let mut watched = WatchFixture::at(home, None);
+    watched.wait_until_equal();
     changes_are_found(&mut watched);
     the_answer_is_true(&mut watched);
     it_is_said(&mut watched, setting);
@@ -95,7 +99,7 @@ fn r13_few_watches_lead_to_looking_again() {
     for round in 0..5 {
         fs::write(root.join(format!("{round}.md")), "text").expect("a file");
     }
-    watched.settled();
+    watched.wait_until_equal();
 }
 
 /// The limit is met long after the first look.
@@ -103,13 +107,13 @@ fn r13_few_watches_lead_to_looking_again() {
 fn r13_watches_that_run_out_later_lead_to_looking_again() {
     let Some(home) = limited(&[("max_inotify_watches", 14)]) else { return };
     home.write("vault/d0/file.md", "text");
-    let mut watched = Watched::at(home, None);
-    watched.settled();
+    let mut watched = WatchFixture::at(home, None);
+    watched.wait_until_equal();
     assert_eq!(watched.known().expect("watched").backend, "events");
     for number in 1..20 {
         watched.write(&format!("d{number}/file.md"), "text");
     }
-    watched.settled();
+    watched.wait_until_equal();
     changes_are_found(&mut watched);
     the_answer_is_true(&mut watched);
     it_is_said(&mut watched, "fs.inotify.max_user_watches");
@@ -117,8 +121,8 @@ fn r13_watches_that_run_out_later_lead_to_looking_again() {
     for entry in fs::read_dir(&watched.root).expect("a listing") {
         fs::remove_dir_all(entry.expect("an entry").path()).expect("a removal");
     }
-    watched.settled();
-    until("events are enough again", || watched.known().filter(|known| known.backend == "events"));
+    watched.wait_until_equal();
+    wait_until("events are enough again", || watched.known().filter(|known| known.backend == "events"));
     watched.every_directory_is_seen();
 }
 
@@ -130,7 +134,24 @@ fn r13_without_any_watcher_everything_is_looked_at_again() {
     // Roots come and go as well.
     let away = watched.beside("away");
     fs::rename(&watched.root, &away).expect("a rename");
-    until("it is missing", || watched.known().filter(|known| known.state == "missing" && known.files == 0));
+    wait_until("it is missing", || watched.known().filter(|known| known.state == "missing" && known.files == 0));
     fs::rename(&away, &watched.root).expect("a rename");
-    watched.settled();
+    watched.wait_until_equal();
+}
+
+/// A search looks at the disk itself where nobody tells what happens there.
+#[test]
+fn r13_searches_find_edits_though_nothing_can_be_watched() {
+    for limits in [("max_inotify_instances", 0), ("max_inotify_watches", 3)] {
+        let home = Home::with_fixtures().with(notes::NOTES_VARIABLE, "1");
+        let Some(home) = limit(home, &programs::fixture_daemon(), &[limits]) else { return };
+        home.write("notes/note.md", "old text\n");
+        let mut client = home.host(&["--only", "notes"]);
+        client.call_ok("find", json!({ "query": "old" }));
+        for round in 0..20 {
+            home.write(&format!("notes/d{}/note.md", round % 5), format!("round{round}x\n"));
+            let found = client.call_ok("find", json!({ "query": format!("round{round}x") }));
+            assert_eq!((&found["total"], &found["rebuilding"]), (&json!(1), &json!(null)), "{limits:?}: {found}");
+        }
+    }
 }

@@ -8,17 +8,17 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use trellis_tests::harness::{Client, Home, until};
+use trellis_tests::harness::{Client, Home, wait_until};
 
-use super::turns::heavy;
-use super::writes_load::{Chance, litter};
+use super::exclusive::exclusive;
+use super::writes_load::{Rng, leftover_temps};
 
 const HOSTS: usize = 4;
 const TIME: Duration = Duration::from_secs(10);
-const END: &str = "(end)";
+const END_OF_FILE_MARK: &str = "(end)";
 
 /// How a hand writes a line: it may read the file first, and knows nothing of locks.
-type Hand = fn(&Path, &str);
+type EditorStyle = fn(&Path, &str);
 
 /// Opens, thinks for a moment, appends, closes.
 fn append(path: &Path, line: &str) {
@@ -42,16 +42,16 @@ fn truncate(path: &Path, line: &str) {
 }
 
 /// What was acknowledged to hosts, what was refused, and what the hand wrote.
-struct Written {
+struct EditorWrite {
     acknowledged: Vec<String>,
     refused: usize,
     by_hand: Vec<String>,
 }
 
-fn write_beside(home: &Home, hand: Hand) -> Written {
-    let path = home.write("vault/note.md", format!("{END}\n"));
+fn write_beside(home: &Home, hand: EditorStyle) -> EditorWrite {
+    let path = home.write("vault/note.md", format!("{END_OF_FILE_MARK}\n"));
     let over = AtomicBool::new(false);
-    let mut chance = Chance::new();
+    let mut chance = Rng::new();
     let (mut acknowledged, mut refused, mut by_hand) = (Vec::new(), 0, Vec::new());
     std::thread::scope(|scope| {
         let hosts: Vec<_> = (0..HOSTS)
@@ -74,11 +74,11 @@ fn write_beside(home: &Home, hand: Hand) -> Written {
             refused += not;
         }
     });
-    until("temp files are gone", || {
-        let left = litter(&home.project());
+    wait_until("temp files are gone", || {
+        let left = leftover_temps(&home.project());
         left.iter().all(|path| path.extension().is_none_or(|extension| extension != "vtmp")).then_some(())
     });
-    Written { acknowledged, refused, by_hand }
+    EditorWrite { acknowledged, refused, by_hand }
 }
 
 fn mark(mut client: Client, host: usize, over: &AtomicBool) -> (Vec<String>, usize) {
@@ -88,8 +88,9 @@ fn mark(mut client: Client, host: usize, over: &AtomicBool) -> (Vec<String>, usi
             break;
         }
         let marker = format!("<{host}.{turn}>");
-        let replace = format!("{marker}\n{END}");
-        let result = client.call("vault_replace", json!({ "path": "note.md", "find": END, "replace": replace }));
+        let replace = format!("{marker}\n{END_OF_FILE_MARK}");
+        let result =
+            client.call("vault_replace", json!({ "path": "note.md", "find": END_OF_FILE_MARK, "replace": replace }));
         match (result["isError"] == false, &result["structuredContent"]) {
             (true, answer) if answer["replacements"] == 1 => done.push(marker),
             // The hand had just emptied the file: nothing was found, and nothing was written.
@@ -104,17 +105,17 @@ fn mark(mut client: Client, host: usize, over: &AtomicBool) -> (Vec<String>, usi
 }
 
 fn copies(home: &Home) -> Vec<String> {
-    let copies = litter(&home.project());
+    let copies = leftover_temps(&home.project());
     copies.iter().map(|path| fs::read_to_string(path).expect("a copy")).collect()
 }
 
-fn check_every_word(name: &str, hand: Hand) {
-    let _turn = heavy();
+fn check_every_word(name: &str, hand: EditorStyle) {
+    let _turn = exclusive();
     let home = Home::new();
     let written = write_beside(&home, hand);
     let text = fs::read_to_string(home.project().join("vault/note.md")).expect("the file is there");
     let copies = copies(&home);
-    let Written { acknowledged, refused, by_hand } = &written;
+    let EditorWrite { acknowledged, refused, by_hand } = &written;
     println!(
         "{name}: {} writes acknowledged, {refused} refused, {} by hand, {} conflict copies",
         acknowledged.len(),
@@ -138,13 +139,13 @@ fn r4_lines_appended_by_hand_are_never_lost() {
 
 /// Whoever reads, thinks and writes back without a look loses what came in between by their own hand; so here
 /// only the hand's own words are counted, and that every write was whole.
-fn check_own_words(name: &str, hand: Hand) {
-    let _turn = heavy();
+fn check_own_words(name: &str, hand: EditorStyle) {
+    let _turn = exclusive();
     let home = Home::new();
     let written = write_beside(&home, hand);
     let text = fs::read_to_string(home.project().join("vault/note.md")).expect("the file is there");
     let copies = copies(&home);
-    let Written { acknowledged, refused, by_hand } = &written;
+    let EditorWrite { acknowledged, refused, by_hand } = &written;
     let last = by_hand.last().expect("the hand has written");
     println!(
         "{name}: {} writes acknowledged, {refused} refused, {} by hand, {} conflict copies",
@@ -158,7 +159,8 @@ fn check_own_words(name: &str, hand: Hand) {
         assert!(text.matches(marker.as_str()).count() <= 1, "{marker} is there twice");
     }
     for line in text.lines() {
-        let is_whole = line == END || (line.starts_with('<') && line.ends_with('>')) || line.starts_with("[hand ");
+        let is_whole =
+            line == END_OF_FILE_MARK || (line.starts_with('<') && line.ends_with('>')) || line.starts_with("[hand ");
         assert!(is_whole, "torn: {line:?}");
     }
 }

@@ -3,22 +3,22 @@
 
 use std::time::Instant;
 
-use trellis_tests::harness::{Home, until};
+use trellis_tests::harness::{Home, wait_until};
 
+use super::exclusive::exclusive;
 use super::process::{Signal, signal, until_gone};
-use super::turns::heavy;
-use super::writes_load::{Chance, Work, Writers, litter, prepare};
+use super::writes_load::{Rng, WriteMix, Writers, leftover_temps, prepare};
 
 const HOSTS: usize = 6;
 const KILLS: usize = 60;
 const FAREWELLS: usize = 20;
 
 /// Ends daemons at random moments while hosts write.
-fn end_daemons(work: Work, how: Signal, times: usize) {
-    let _turn = heavy();
-    let home = Home::rehearsing();
+fn end_daemons(work: WriteMix, how: Signal, times: usize) {
+    let _turn = exclusive();
+    let home = Home::with_fixtures();
     prepare(&home, HOSTS);
-    let mut chance = Chance::new();
+    let mut chance = Rng::new();
     let writers = Writers::start(&home, (0..HOSTS).map(|_| home.host(&[])).collect(), work);
     let began = Instant::now();
     writers.go_on();
@@ -28,7 +28,7 @@ fn end_daemons(work: Work, how: Signal, times: usize) {
             writers.some_go_on();
         }
         chance.pause(50, 300);
-        let pid = until("a daemon", || home.daemons().first().copied());
+        let pid = wait_until("a daemon", || home.daemons().first().copied());
         signal(pid, how);
         until_gone(pid);
     }
@@ -42,21 +42,21 @@ fn end_daemons(work: Work, how: Signal, times: usize) {
     // A call that many daemons have died under is given up, and says so; one that leaves finishes its work.
     assert!(unknown == 0 || how == Signal::KILL);
     assert!(unknown < acknowledged);
-    until("nothing is left lying", || litter(&home.project()).is_empty().then_some(()));
+    wait_until("nothing is left lying", || leftover_temps(&home.project()).is_empty().then_some(()));
     assert_eq!(home.daemons().len(), 1);
 }
 
 #[test]
 fn r1_killed_daemons_lose_no_write_and_make_none_twice() {
-    end_daemons(Work::Vault, Signal::KILL, KILLS);
+    end_daemons(WriteMix::Vault, Signal::KILL, KILLS);
 }
 
 #[test]
 fn r1_killed_daemons_write_two_files_or_none() {
-    end_daemons(Work::Purses, Signal::KILL, KILLS);
+    end_daemons(WriteMix::Purses, Signal::KILL, KILLS);
 }
 
 #[test]
 fn r22_daemons_that_leave_lose_no_write_and_know_every_outcome() {
-    end_daemons(Work::Vault, Signal::TERM, FAREWELLS);
+    end_daemons(WriteMix::Vault, Signal::TERM, FAREWELLS);
 }

@@ -11,19 +11,19 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use trellis_tests::harness::{Client, Home, until};
+use trellis_tests::harness::{Client, Home, wait_until};
 
 /// Writes that each host keeps in flight.
 const IN_FLIGHT: usize = 3;
 /// The place in a file before which markers are written.
-const END: &str = "(end)";
+const END_OF_FILE_MARK: &str = "(end)";
 /// The file that all hosts write.
 const SHARED: &str = "shared.md";
 
 /// A source of chance whose seed is printed, so that a run can be repeated.
-pub(crate) struct Chance(u64);
+pub(crate) struct Rng(u64);
 
-impl Chance {
+impl Rng {
     pub(crate) fn new() -> Self {
         let seed = std::env::var("TRELLIS_SEED").ok().and_then(|seed| seed.parse().ok());
         let seed = seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
@@ -45,16 +45,16 @@ impl Chance {
 
 /// What a host does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Work {
+pub(crate) enum WriteMix {
     /// Markers into shared and own files, and new files of any size.
     Vault,
-    /// Coins from one purse to the other, and pairs of new purses.
+    /// Coins from one pair_file to the other, and pairs of new pair_files.
     Purses,
 }
 
 /// One write, as it was asked for.
 #[derive(Debug, Clone)]
-enum Asked {
+enum WriteOutcome {
     Marker { path: String, marker: String },
     Created { path: String, text: String },
     Paid { marker: String },
@@ -63,16 +63,16 @@ enum Asked {
 
 /// What one host was told.
 #[derive(Debug, Default)]
-struct Book {
-    done: Vec<Asked>,
+struct AckLog {
+    done: Vec<WriteOutcome>,
     /// The daemon died under them too often: they may have happened, and the host was told so.
-    unknown: Vec<Asked>,
-    refused: Vec<(Asked, Value)>,
+    unknown: Vec<WriteOutcome>,
+    refused: Vec<(WriteOutcome, Value)>,
 }
 
 /// Hosts at work.
 pub(crate) struct Writers {
-    hosts: Vec<(Arc<AtomicU64>, JoinHandle<Book>)>,
+    hosts: Vec<(Arc<AtomicU64>, JoinHandle<AckLog>)>,
     stop: Arc<AtomicBool>,
     project: PathBuf,
 }
@@ -87,17 +87,17 @@ pub(crate) struct Outcome {
 
 /// Files for the hosts to write.
 pub(crate) fn prepare(home: &Home, hosts: usize) {
-    home.write(&format!("vault/{SHARED}"), END);
+    home.write(&format!("vault/{SHARED}"), END_OF_FILE_MARK);
     for host in 0..hosts {
-        home.write(&format!("vault/own-{host}.md"), END);
+        home.write(&format!("vault/own-{host}.md"), END_OF_FILE_MARK);
     }
-    home.write("stage/one", "1000000\n");
-    home.write("stage/other", "1000000\n");
+    home.write("pairs/one", "1000000\n");
+    home.write("pairs/other", "1000000\n");
 }
 
 impl Writers {
     /// Lets hosts work in a home that was prepared.
-    pub(crate) fn start(home: &Home, clients: Vec<Client>, work: Work) -> Self {
+    pub(crate) fn start(home: &Home, clients: Vec<Client>, work: WriteMix) -> Self {
         let stop = Arc::new(AtomicBool::new(false));
         let host = |(number, client)| {
             let (count, stop) = (Arc::new(AtomicU64::new(0)), Arc::clone(&stop));
@@ -112,7 +112,7 @@ impl Writers {
     pub(crate) fn some_go_on(&self) {
         let total = || self.hosts.iter().map(|(count, _)| count.load(Ordering::Relaxed)).sum::<u64>();
         let before = total();
-        until("a host is answered", || (total() > before).then_some(()));
+        wait_until("a host is answered", || (total() > before).then_some(()));
     }
 
     /// Waits until every host has had an answer more.
@@ -120,7 +120,7 @@ impl Writers {
     pub(crate) fn go_on(&self) {
         for (count, thread) in &self.hosts {
             let before = count.load(Ordering::Relaxed);
-            until("every host is answered", || {
+            wait_until("every host is answered", || {
                 assert!(!thread.is_finished(), "a host has failed");
                 (count.load(Ordering::Relaxed) > before).then_some(())
             });
@@ -131,7 +131,7 @@ impl Writers {
     pub(crate) fn finish(self) -> Outcome {
         self.stop.store(true, Ordering::Relaxed);
         let books = self.hosts.into_iter().map(|(_, thread)| thread.join().expect("a host without complaint"));
-        let books: Vec<Book> = books.collect();
+        let books: Vec<AckLog> = books.collect();
         let mut outcome = Outcome::default();
         for book in &books {
             outcome.acknowledged += book.done.len();
@@ -143,8 +143,8 @@ impl Writers {
     }
 }
 
-fn write(mut client: Client, host: usize, work: Work, stop: &AtomicBool, count: &AtomicU64) -> Book {
-    let mut book = Book::default();
+fn write(mut client: Client, host: usize, work: WriteMix, stop: &AtomicBool, count: &AtomicU64) -> AckLog {
+    let mut book = AckLog::default();
     let mut due = BTreeMap::new();
     let mut turn = 0;
     loop {
@@ -173,38 +173,38 @@ fn write(mut client: Client, host: usize, work: Work, stop: &AtomicBool, count: 
     book
 }
 
-fn next(host: usize, turn: usize, work: Work) -> Asked {
+fn next(host: usize, turn: usize, work: WriteMix) -> WriteOutcome {
     let marker = format!("<{host}.{turn}>");
     match (work, turn % 4) {
-        (Work::Vault, 0) => {
+        (WriteMix::Vault, 0) => {
             let path = format!("new-{host}-{turn}.md");
             // From some bytes to about a megabyte; every sixth is large.
             let length = if turn.is_multiple_of(24) { 900_000 + turn } else { turn * 37 % 3_000 };
-            Asked::Created { text: signed(&path, length), path }
+            WriteOutcome::Created { text: signed(&path, length), path }
         }
-        (Work::Vault, 1) => Asked::Marker { path: format!("own-{host}.md"), marker },
-        (Work::Vault, _) => Asked::Marker { path: SHARED.to_owned(), marker },
-        (Work::Purses, 0) => Asked::Paired { name: format!("{host}-{turn}") },
-        (Work::Purses, _) => Asked::Paid { marker },
+        (WriteMix::Vault, 1) => WriteOutcome::Marker { path: format!("own-{host}.md"), marker },
+        (WriteMix::Vault, _) => WriteOutcome::Marker { path: SHARED.to_owned(), marker },
+        (WriteMix::Purses, 0) => WriteOutcome::Paired { name: format!("{host}-{turn}") },
+        (WriteMix::Purses, _) => WriteOutcome::Paid { marker },
     }
 }
 
-fn call(asked: &Asked) -> Value {
+fn call(asked: &WriteOutcome) -> Value {
     match asked {
-        Asked::Marker { path, marker } => {
-            let replace = format!("{marker}\n{END}");
-            json!({ "name": "vault_replace", "arguments": { "path": path, "find": END, "replace": replace } })
+        WriteOutcome::Marker { path, marker } => {
+            let replace = format!("{marker}\n{END_OF_FILE_MARK}");
+            json!({ "name": "vault_replace", "arguments": { "path": path, "find": END_OF_FILE_MARK, "replace": replace } })
         }
-        Asked::Created { path, text } => {
+        WriteOutcome::Created { path, text } => {
             json!({ "name": "vault_create", "arguments": { "path": path, "content": text } })
         }
-        Asked::Paid { marker } => {
+        WriteOutcome::Paid { marker } => {
             let arguments = json!({ "one": "one", "other": "other", "word": marker });
-            json!({ "name": "rehearsal_purse_pay", "arguments": arguments })
+            json!({ "name": "fixture_pair_transfer", "arguments": arguments })
         }
-        Asked::Paired { name } => {
+        WriteOutcome::Paired { name } => {
             let arguments = json!({ "one": format!("new/{name}.a"), "other": format!("new/{name}.b"), "word": name });
-            json!({ "name": "rehearsal_purse_pair", "arguments": arguments })
+            json!({ "name": "fixture_pair_create", "arguments": arguments })
         }
     }
 }
@@ -216,7 +216,7 @@ fn signed(name: &str, length: usize) -> String {
 }
 
 /// Every acknowledged write is there, none twice; one that was refused left no trace; no file is torn.
-fn check(books: &[Book], project: &Path) {
+fn check(books: &[AckLog], project: &Path) {
     let read = |path: &str| fs::read_to_string(project.join(path)).unwrap_or_default();
     let mut texts: BTreeMap<String, String> = BTreeMap::new();
     for (asked, allowed) in books.iter().flat_map(asked_for) {
@@ -225,23 +225,23 @@ fn check(books: &[Book], project: &Path) {
             text.matches(marker).count()
         };
         match asked {
-            Asked::Marker { path, marker } => {
+            WriteOutcome::Marker { path, marker } => {
                 let found = times(format!("vault/{path}"), marker);
                 assert!(allowed.contains(&found), "{marker} is {found} times in {path}, not {allowed:?}");
             }
-            Asked::Created { path, text } => {
+            WriteOutcome::Created { path, text } => {
                 let found = read(&format!("vault/{path}"));
                 let found_times = if found == *text { 1 } else { 0 };
                 assert!(found.is_empty() || found_times == 1, "{path} is torn");
                 assert!(allowed.contains(&found_times), "{path}: {found_times}, not {allowed:?}");
             }
-            Asked::Paid { marker } => {
-                let found = ["stage/one", "stage/other"].map(|path| times(path.to_owned(), marker));
+            WriteOutcome::Paid { marker } => {
+                let found = ["pairs/one", "pairs/other"].map(|path| times(path.to_owned(), marker));
                 assert_eq!(found[0], found[1], "{marker}: both or none");
                 assert!(allowed.contains(&found[0]), "{marker} {found:?}, not {allowed:?}");
             }
-            Asked::Paired { name } => {
-                let found = ["a", "b"].map(|end| read(&format!("stage/new/{name}.{end}")));
+            WriteOutcome::Paired { name } => {
+                let found = ["a", "b"].map(|end| read(&format!("pairs/new/{name}.{end}")));
                 assert_eq!(found[0], found[1], "{name}: both or none");
                 let whole = format!("1000000\n{name}\n");
                 assert!(found[0].is_empty() || found[0] == whole, "{name} is torn");
@@ -251,11 +251,11 @@ fn check(books: &[Book], project: &Path) {
         }
     }
     let coins = |path: &str| read(path).lines().next().and_then(|line| line.parse::<i64>().ok());
-    assert_eq!(coins("stage/one").zip(coins("stage/other")).map(|(one, other)| one + other), Some(2_000_000));
+    assert_eq!(coins("pairs/one").zip(coins("pairs/other")).map(|(one, other)| one + other), Some(2_000_000));
 }
 
 /// What a host has asked for, and how often it may be on the disk.
-fn asked_for(book: &Book) -> impl Iterator<Item = (&Asked, RangeInclusive<usize>)> {
+fn asked_for(book: &AckLog) -> impl Iterator<Item = (&WriteOutcome, RangeInclusive<usize>)> {
     let done = book.done.iter().map(|asked| (asked, 1..=1));
     let unknown = book.unknown.iter().map(|asked| (asked, 0..=1));
     let refused = book.refused.iter().map(|(asked, _)| (asked, 0..=0));
@@ -263,7 +263,7 @@ fn asked_for(book: &Book) -> impl Iterator<Item = (&Asked, RangeInclusive<usize>
 }
 
 /// Files below a project that only a daemon can have left there.
-pub(crate) fn litter(project: &Path) -> Vec<PathBuf> {
+pub(crate) fn leftover_temps(project: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut waiting = vec![project.to_owned()];
     while let Some(directory) = waiting.pop() {

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
-use trellisd::disk::calls::System;
-use trellisd::disk::faulty::{Fault, Faulty};
+use trellisd::disk::syscalls::OsSyscalls;
 
-use super::writes_desk::{Desk, Ground, Tree, files};
+use super::failing_syscalls::{FailingSyscalls, InjectedFault};
+use super::write_fixture::{EngineFixture, FileTree, TestProject, files};
 
 /// Longer than any write; a loop that does not end is a mistake in the test.
 const MOST_CALLS: usize = 200;
@@ -16,7 +16,7 @@ const ERRNOS: [(i32, &str); 6] =
 
 /// A writing call, what is there before it and what must be there after it.
 #[derive(Clone)]
-struct Story {
+struct WriteScenario {
     name: &'static str,
     tool: &'static str,
     arguments: Value,
@@ -24,95 +24,95 @@ struct Story {
     after: &'static [(&'static str, &'static str)],
 }
 
-fn stories() -> Vec<Story> {
+fn stories() -> Vec<WriteScenario> {
     let create = |path: &str| json!({ "path": path, "content": "new\n" });
-    let purses = |one: &str, other: &str| json!({ "one": one, "other": other, "word": "paid" });
+    let pair_files = |one: &str, other: &str| json!({ "one": one, "other": other, "word": "paid" });
     vec![
-        Story {
+        WriteScenario {
             name: "create",
             tool: "vault_create",
             arguments: create("a.md"),
             before: &[("vault/b.md", "b\n")],
             after: &[("vault/a.md", "new\n"), ("vault/b.md", "b\n")],
         },
-        Story {
+        WriteScenario {
             name: "create below new directories",
             tool: "vault_create",
             arguments: create("x/y/a.md"),
             before: &[],
             after: &[("vault/x/y/a.md", "new\n")],
         },
-        Story {
+        WriteScenario {
             name: "replace",
             tool: "vault_replace",
             arguments: json!({ "path": "a.md", "find": "|", "replace": "x|" }),
             before: &[("vault/a.md", "one\n|\n")],
             after: &[("vault/a.md", "one\nx|\n")],
         },
-        Story {
+        WriteScenario {
             name: "two files in one directory",
-            tool: "rehearsal_purse_pay",
-            arguments: purses("a", "b"),
-            before: &[("stage/a", "5\n"), ("stage/b", "5\n")],
-            after: &[("stage/a", "4\npaid\n"), ("stage/b", "6\npaid\n")],
+            tool: "fixture_pair_transfer",
+            arguments: pair_files("a", "b"),
+            before: &[("pairs/a", "5\n"), ("pairs/b", "5\n")],
+            after: &[("pairs/a", "4\npaid\n"), ("pairs/b", "6\npaid\n")],
         },
-        Story {
+        WriteScenario {
             name: "two files in two directories",
-            tool: "rehearsal_purse_pay",
-            arguments: purses("one/a", "two/b"),
-            before: &[("stage/one/a", "5\n"), ("stage/two/b", "5\n")],
-            after: &[("stage/one/a", "4\npaid\n"), ("stage/two/b", "6\npaid\n")],
+            tool: "fixture_pair_transfer",
+            arguments: pair_files("one/a", "two/b"),
+            before: &[("pairs/one/a", "5\n"), ("pairs/two/b", "5\n")],
+            after: &[("pairs/one/a", "4\npaid\n"), ("pairs/two/b", "6\npaid\n")],
         },
-        Story {
+        WriteScenario {
             name: "two new files below new directories",
-            tool: "rehearsal_purse_pair",
-            arguments: purses("new/a", "new/b"),
+            tool: "fixture_pair_create",
+            arguments: pair_files("new/a", "new/b"),
             before: &[],
-            after: &[("stage/new/a", "1000000\npaid\n"), ("stage/new/b", "1000000\npaid\n")],
+            after: &[("pairs/new/a", "1000000\npaid\n"), ("pairs/new/b", "1000000\npaid\n")],
         },
-        Story {
+        WriteScenario {
             name: "one file goes, another changes",
-            tool: "rehearsal_purse_pour",
-            arguments: purses("one/a", "two/b"),
-            before: &[("stage/one/a", "5\n"), ("stage/two/b", "5\n")],
-            after: &[("stage/two/b", "10\npaid\n")],
+            tool: "fixture_pair_merge",
+            arguments: pair_files("one/a", "two/b"),
+            before: &[("pairs/one/a", "5\n"), ("pairs/two/b", "5\n")],
+            after: &[("pairs/two/b", "10\npaid\n")],
         },
     ]
 }
 
-impl Story {
-    fn ground(&self) -> Ground {
-        let ground = Ground::new();
-        self.before.iter().for_each(|(path, text)| ground.write(path, text));
-        ground
+impl WriteScenario {
+    fn test_project(&self) -> TestProject {
+        let test_project = TestProject::new();
+        self.before.iter().for_each(|(path, text)| test_project.write(path, text));
+        test_project
     }
 
-    fn call(&self, desk: &Desk) -> Result<(), trellis_protocol::Failure> {
-        desk.call(self.tool, &self.arguments, 1).map(drop)
+    fn call(&self, fixture: &EngineFixture) -> Result<(), trellis_protocol::Failure> {
+        fixture.call(self.tool, &self.arguments, 1).map(drop)
     }
 
-    fn is_done(&self, ground: &Ground) -> bool {
-        files(&ground.tree()) == expected(self.after)
+    fn is_done(&self, test_project: &TestProject) -> bool {
+        files(&test_project.tree()) == expected(self.after)
     }
 
     /// The same request again, with this daemon and the next: the effect is there once.
-    fn check_once(&self, ground: &Ground, about: &str) {
+    fn check_once(&self, test_project: &TestProject, about: &str) {
         for round in 0..2 {
-            let desk = ground.reopen();
-            let answer = self.call(&desk);
-            desk.close();
+            let fixture = test_project.reopen();
+            let answer = self.call(&fixture);
+            fixture.close();
             assert!(answer.is_ok(), "{about}, again {round}: {answer:?}");
-            assert_eq!(files(&ground.tree()), expected(self.after), "{about}, again {round}");
+            assert_eq!(files(&test_project.tree()), expected(self.after), "{about}, again {round}");
         }
     }
 }
 
-fn expected(entries: &[(&str, &str)]) -> Tree {
+fn expected(entries: &[(&str, &str)]) -> FileTree {
     entries.iter().map(|(path, text)| ((*path).to_owned(), Some((*text).to_owned()))).collect()
 }
 
 /// Every story in a thread of its own: most of the time is spent in waiting for displaced files.
-fn for_each_story(check: impl Fn(&Story) -> String + Sync) {
+fn for_each_story(check: impl Fn(&WriteScenario) -> String + Sync) {
     std::thread::scope(|scope| {
         for story in stories() {
             let check = &check;
@@ -122,9 +122,9 @@ fn for_each_story(check: impl Fn(&Story) -> String + Sync) {
 }
 
 /// Runs to the N-th call, for N = 1, 2, 3 … until it is not reached any more; returns how often it was.
-fn for_each_call(fault: Fault, mut run: impl FnMut(usize, &Arc<Faulty>)) -> usize {
+fn for_each_call(fault: InjectedFault, mut run: impl FnMut(usize, &Arc<FailingSyscalls>)) -> usize {
     for number in 1..MOST_CALLS {
-        let faulty = Arc::new(Faulty::new(fault, number));
+        let faulty = Arc::new(FailingSyscalls::new(fault, number));
         run(number, &faulty);
         if !faulty.was_reached() {
             return number - 1;
@@ -140,7 +140,7 @@ fn r19_an_error_at_any_call_leaves_the_old_bytes_and_says_so() {
         std::thread::scope(|scope| {
             let runs: Vec<_> = ERRNOS
                 .into_iter()
-                .map(|(errno, word)| scope.spawn(move || errors(story, Fault::Errno(errno), word)))
+                .map(|(errno, word)| scope.spawn(move || errors(story, InjectedFault::Errno(errno), word)))
                 .collect();
             counts.extend(runs.into_iter().map(|run| run.join().expect("a run without complaint")));
         });
@@ -148,57 +148,57 @@ fn r19_an_error_at_any_call_leaves_the_old_bytes_and_says_so() {
     });
 }
 
-fn errors(story: &Story, fault: Fault, word: &str) -> (usize, usize) {
+fn errors(story: &WriteScenario, fault: InjectedFault, word: &str) -> (usize, usize) {
     let mut refused = 0;
-    let calls = for_each_call(fault, |number, faulty| {
+    let syscalls = for_each_call(fault, |number, faulty| {
         let about = format!("{}, {fault:?} at call {number}", story.name);
-        let ground = story.ground();
-        let before = ground.tree();
-        let desk = ground.open(Arc::clone(faulty) as _).expect("the journal opens");
-        let answer = story.call(&desk);
-        desk.close();
+        let test_project = story.test_project();
+        let before = test_project.tree();
+        let fixture = test_project.open(Arc::clone(faulty) as _).expect("the journal opens");
+        let answer = story.call(&fixture);
+        fixture.close();
         match answer {
-            Ok(()) => assert!(story.is_done(&ground), "{about}: {:?}", ground.tree()),
+            Ok(()) => assert!(story.is_done(&test_project), "{about}: {:?}", test_project.tree()),
             Err(failure) => {
                 refused += 1;
                 assert_eq!(failure.details["reason"], word, "{about}: {failure:?}");
-                assert_eq!(ground.tree(), before, "{about}: not even a directory is left");
+                assert_eq!(test_project.tree(), before, "{about}: not even a directory is left");
             }
         }
-        story.check_once(&ground, &about);
+        story.check_once(&test_project, &about);
     });
-    (calls, refused)
+    (syscalls, refused)
 }
 
 #[test]
 fn r1_a_machine_that_stops_at_any_call_leaves_whole_files_and_every_call_happens_once() {
     for_each_story(|story| {
         let mut ends = (0, 0);
-        let calls = for_each_call(Fault::Stop, |number, faulty| {
+        let syscalls = for_each_call(InjectedFault::Stop, |number, faulty| {
             let about = format!("{}, stopped at call {number}", story.name);
-            let ground = stopped(story, faulty);
-            ground.reopen().close();
-            match story.is_done(&ground) {
+            let test_project = stopped(story, faulty);
+            test_project.reopen().close();
+            match story.is_done(&test_project) {
                 true => ends.1 += 1,
                 false => {
-                    assert_eq!(files(&ground.tree()), expected(story.before), "{about}");
+                    assert_eq!(files(&test_project.tree()), expected(story.before), "{about}");
                     ends.0 += 1;
                 }
             }
-            story.check_once(&ground, &about);
+            story.check_once(&test_project, &about);
         });
-        format!("{calls} calls, old and new after recovery: {ends:?}")
+        format!("{syscalls} calls, old and new after recovery: {ends:?}")
     });
 }
 
 /// A ground on which the machine has stopped in the middle of the call.
-fn stopped(story: &Story, faulty: &Arc<Faulty>) -> Ground {
-    let ground = story.ground();
-    let desk = ground.open(Arc::clone(faulty) as _).expect("the journal opens");
-    let answer = story.call(&desk);
+fn stopped(story: &WriteScenario, faulty: &Arc<FailingSyscalls>) -> TestProject {
+    let test_project = story.test_project();
+    let fixture = test_project.open(Arc::clone(faulty) as _).expect("the journal opens");
+    let answer = story.call(&fixture);
     assert!(answer.is_ok() || faulty.was_reached(), "{answer:?}");
-    desk.close();
-    ground
+    fixture.close();
+    test_project
 }
 
 /// The machine stops again, or fails once, while the next daemon goes through the journal.
@@ -207,7 +207,7 @@ fn r1_a_recovery_that_is_cut_off_is_taken_up_by_the_next() {
     for_each_story(|story| {
         let mut recoveries = Vec::new();
         std::thread::scope(|scope| {
-            let faults = [Fault::Stop, Fault::Errno(5)];
+            let faults = [InjectedFault::Stop, InjectedFault::Errno(5)];
             let runs = faults.map(|fault| scope.spawn(move || cut_off(story, fault)));
             recoveries.extend(runs.into_iter().map(|run| run.join().expect("a run without complaint")));
         });
@@ -215,19 +215,19 @@ fn r1_a_recovery_that_is_cut_off_is_taken_up_by_the_next() {
     });
 }
 
-fn cut_off(story: &Story, fault: Fault) -> usize {
+fn cut_off(story: &WriteScenario, fault: InjectedFault) -> usize {
     let mut recoveries = 0;
-    for_each_call(Fault::Stop, |number, faulty| {
+    for_each_call(InjectedFault::Stop, |number, faulty| {
         recoveries += for_each_call(fault, |again, second| {
             let about = format!("{}, stopped at call {number}, then {fault:?} at {again}", story.name);
-            let ground = stopped(story, &Arc::new(Faulty::new(Fault::Stop, number)));
-            if let Ok(desk) = ground.open(Arc::clone(second) as _) {
-                desk.close();
+            let test_project = stopped(story, &Arc::new(FailingSyscalls::new(InjectedFault::Stop, number)));
+            if let Ok(fixture) = test_project.open(Arc::clone(second) as _) {
+                fixture.close();
             }
-            ground.reopen().close();
-            let is_old = || files(&ground.tree()) == expected(story.before);
-            assert!(story.is_done(&ground) || is_old(), "{about}: {:?}", ground.tree());
-            story.check_once(&ground, &about);
+            test_project.reopen().close();
+            let is_old = || files(&test_project.tree()) == expected(story.before);
+            assert!(story.is_done(&test_project) || is_old(), "{about}: {:?}", test_project.tree());
+            story.check_once(&test_project, &about);
         });
         let _ = stopped(story, faulty);
     });
@@ -239,46 +239,46 @@ fn cut_off(story: &Story, fault: Fault) -> usize {
 fn r4_what_somebody_writes_before_the_recovery_is_kept() {
     let stories = stories();
     let pay = &stories[4];
-    for (human, daemon) in [("stage/two/b", "stage/one/a"), ("stage/one/a", "stage/two/b")] {
-        let calls = for_each_call(Fault::Stop, |number, faulty| {
+    for (human, daemon) in [("pairs/two/b", "pairs/one/a"), ("pairs/one/a", "pairs/two/b")] {
+        let syscalls = for_each_call(InjectedFault::Stop, |number, faulty| {
             let about = format!("stopped at call {number}, then {human} is edited");
-            let ground = stopped(pay, faulty);
-            let text = ground.tree()[human].clone().expect("a file");
-            ground.write(human, &format!("{text}by hand\n"));
-            ground.reopen().close();
-            let tree = files(&ground.tree());
+            let test_project = stopped(pay, faulty);
+            let text = test_project.tree()[human].clone().expect("a file");
+            test_project.write(human, &format!("{text}by hand\n"));
+            test_project.reopen().close();
+            let tree = files(&test_project.tree());
             let has = |path: &str, word: &str| tree[path].as_deref().is_some_and(|text| text.contains(word));
             assert_eq!(has(human, "paid"), has(daemon, "paid"), "{about}: both or none: {tree:?}");
             let kept = tree.values().flatten().any(|text| text.contains("by hand"));
             assert!(kept, "{about}: {tree:?}");
             assert!(!tree.keys().any(|path| path.ends_with(".vtmp")), "{about}: {tree:?}");
-            let desk = ground.reopen();
-            pay.call(&desk).expect("an answer");
-            desk.close();
-            let tree = ground.tree();
+            let fixture = test_project.reopen();
+            pay.call(&fixture).expect("an answer");
+            fixture.close();
+            let tree = test_project.tree();
             for path in [human, daemon] {
                 let text = tree[path].clone().expect("a file");
                 assert_eq!(text.matches("paid").count(), 1, "{about}: {tree:?}");
             }
         });
-        println!("{calls} calls with an edit of {human}");
+        println!("{syscalls} calls with an edit of {human}");
     }
 }
 
 /// A call that failed leaves no answer behind which a later daemon could give.
 #[test]
 fn r8_what_did_not_happen_is_not_answered_as_if_it_had() {
-    let ground = Ground::new();
-    ground.write("stage/a", "5\n");
+    let test_project = TestProject::new();
+    test_project.write("pairs/a", "5\n");
     let arguments = json!({ "one": "a", "other": "b", "word": "w" });
-    let desk = ground.reopen();
-    assert_eq!(desk.call("rehearsal_purse_pair", &arguments, 7).expect_err("there is one").code, "PURSE_EXISTS");
-    desk.close();
-    std::fs::remove_file(ground.project().join("stage/a")).expect("it was there");
+    let fixture = test_project.reopen();
+    assert_eq!(fixture.call("fixture_pair_create", &arguments, 7).expect_err("there is one").code, "PAIR_FILE_EXISTS");
+    fixture.close();
+    std::fs::remove_file(test_project.project().join("pairs/a")).expect("it was there");
     for _ in 0..3 {
-        let desk = ground.open(Arc::new(System)).expect("it opens");
-        desk.call("rehearsal_purse_pair", &arguments, 7).expect("an answer");
-        desk.close();
-        assert_eq!(files(&ground.tree()).len(), 2);
+        let fixture = test_project.open(Arc::new(OsSyscalls)).expect("it opens");
+        fixture.call("fixture_pair_create", &arguments, 7).expect("an answer");
+        fixture.close();
+        assert_eq!(files(&test_project.tree()).len(), 2);
     }
 }

@@ -4,7 +4,7 @@
 use std::process::{Command, Stdio};
 
 use serde_json::json;
-use trellis_tests::harness::{Home, programs, until};
+use trellis_tests::harness::{Home, programs, wait_until};
 
 use super::process::{Signal, signal};
 
@@ -23,9 +23,9 @@ fn r1_every_flush_comes_before_the_answer() {
     command.args(["-f", "-y", "-s", "300", "-e"]).arg(format!("trace={CALLS}")).arg("-o").arg(&trace);
     command.arg(programs::daemon()).arg("run").stdin(Stdio::null()).stderr(Stdio::null());
     let mut strace = command.spawn().expect("strace starts");
-    until("the daemon is ready", || home.daemon_pid());
+    wait_until("the daemon is ready", || home.daemon_pid());
     let mut client = home.host(&["--only", "vault"]);
-    // The first write makes a lane of the journal.
+    // The first write makes a segment of the journal.
     client.call_ok("vault_create", json!({ "path": "first.md", "content": "x" }));
     let arguments = json!({ "path": "note.md", "find": "one", "replace": "two" });
     client.call_ok("vault_replace", arguments);

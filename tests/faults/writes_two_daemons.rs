@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::json;
-use trellis_tests::harness::{Client, Home, until};
+use trellis_tests::harness::{Client, Home, wait_until};
 
-use super::turns::heavy;
-use super::writes_load::litter;
+use super::exclusive::exclusive;
+use super::writes_load::leftover_temps;
 
 const FILES: usize = 200;
-const END: &str = "(end)";
+const END_OF_FILE_MARK: &str = "(end)";
 
 /// Two accounts with one vault.
 fn two() -> (Home, Home, std::path::PathBuf) {
@@ -35,7 +35,7 @@ fn at_once<T: Send>(homes: [&Home; 2], work: impl Fn(usize, Client) -> T + Sync)
 
 #[test]
 fn r5_two_daemons_create_every_name_once() {
-    let _turn = heavy();
+    let _turn = exclusive();
     let (first, second, vault) = two();
     let made = at_once([&first, &second], |host, mut client| {
         let mut made = Vec::new();
@@ -58,20 +58,21 @@ fn r5_two_daemons_create_every_name_once() {
         assert_eq!(fs::read_to_string(vault.join(path)).expect("a file"), host.to_string(), "{path}");
     }
     println!("created by the first and by the second: {:?}", made.iter().map(Vec::len).collect::<Vec<_>>());
-    until("nothing is left lying", || litter(&vault).is_empty().then_some(()));
+    wait_until("nothing is left lying", || leftover_temps(&vault).is_empty().then_some(()));
 }
 
 #[test]
 fn r4_two_daemons_lose_no_update() {
-    let _turn = heavy();
+    let _turn = exclusive();
     let (first, second, vault) = two();
-    fs::write(vault.join("note.md"), END).expect("a file");
+    fs::write(vault.join("note.md"), END_OF_FILE_MARK).expect("a file");
     let marked = at_once([&first, &second], |host, mut client| {
         let (mut done, mut busy) = (Vec::new(), 0);
         for number in 0..FILES {
             let marker = format!("<{host}.{number}>");
-            let replace = format!("{marker}\n{END}");
-            let result = client.call("vault_replace", json!({ "path": "note.md", "find": END, "replace": replace }));
+            let replace = format!("{marker}\n{END_OF_FILE_MARK}");
+            let result = client
+                .call("vault_replace", json!({ "path": "note.md", "find": END_OF_FILE_MARK, "replace": replace }));
             match result["isError"] == false {
                 true => done.push(marker),
                 false => {
@@ -90,5 +91,5 @@ fn r4_two_daemons_lose_no_update() {
     }
     assert_eq!(text.lines().count(), acknowledged + 1, "nothing that was refused is there");
     println!("{acknowledged} acknowledged, {} busy", marked.iter().map(|(_, busy)| busy).sum::<usize>());
-    until("nothing is left lying", || litter(&vault).is_empty().then_some(()));
+    wait_until("nothing is left lying", || leftover_temps(&vault).is_empty().then_some(()));
 }

@@ -4,36 +4,37 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use trellis_tests::harness::{Client, Home, until};
+use trellis_tests::harness::{Client, Home, wait_until};
 
 #[test]
 fn status_is_answered_from_memory_during_long_calls() {
-    let home = Home::rehearsing();
-    let (mut busy, mut other) = (home.host(&["--only", "rehearsal"]), home.host(&[]));
-    let ids: Vec<u64> =
-        (0..20).map(|_| busy.send("tools/call", json!({ "name": "wait", "arguments": { "cue": "status" } }))).collect();
+    let home = Home::with_fixtures();
+    let (mut busy, mut other) = (home.host(&["--only", "fixture"]), home.host(&[]));
+    let ids: Vec<u64> = (0..20)
+        .map(|_| busy.send("tools/call", json!({ "name": "block_until", "arguments": { "gate": "status" } })))
+        .collect();
     let working = |home: &Home| {
         let status = home.status().expect("a daemon");
         let session = status["sessions"].as_array().expect("sessions").iter().find(|s| s["pid"] == busy.pid()).cloned();
         session.filter(|session| session["in_flight"] == ids.len()).map(|session| (status, session))
     };
-    let (status, session) = until("the calls are being worked on", || working(&home));
+    let (status, session) = wait_until("the calls are being worked on", || working(&home));
     assert_eq!(session["client"], "test 1");
     assert_eq!(session["directory"], home.project().display().to_string());
     assert_eq!(status["sessions"].as_array().map(Vec::len), Some(2));
     assert_eq!(status["counters"]["sessions"], 2);
     assert_eq!(status["build"], env!("CARGO_PKG_VERSION"));
     assert!(status["families"].as_array().is_some_and(|families| families.len() >= 3));
-    until("a status within 50 milliseconds", || {
+    wait_until("a status within 50 milliseconds", || {
         let begin = Instant::now();
         home.status().expect("a daemon");
         (begin.elapsed() <= Duration::from_millis(50)).then_some(())
     });
-    other.call_ok("rehearsal_cue", json!({ "cue": "status" }));
+    other.call_ok("fixture_open_gate", json!({ "gate": "status" }));
     for id in &ids {
         busy.answer(*id);
     }
-    until("the calls are counted", || {
+    wait_until("the calls are counted", || {
         let status = home.status().expect("a daemon");
         (status["counters"]["calls"] == ids.len() + 1).then_some(())
     });
@@ -54,7 +55,7 @@ fn a_host_is_known_by_its_name_in_both_eras() {
     let pid = home.daemon_pid().expect("a daemon");
     home.kill(pid);
     modern.tool_names();
-    until("both are known to the next daemon too", || (names() == ["test 1", "test 1"]).then_some(()));
+    wait_until("both are known to the next daemon too", || (names() == ["test 1", "test 1"]).then_some(()));
 }
 
 #[test]
@@ -63,7 +64,7 @@ fn a_session_that_ends_is_gone() {
     let mut client = home.host(&[]);
     assert_eq!(home.status().expect("a daemon")["sessions"].as_array().map(Vec::len), Some(1));
     assert!(client.close().success());
-    until("no sessions", || {
+    wait_until("no sessions", || {
         let status = home.status().expect("a daemon");
         status["sessions"].as_array().is_some_and(Vec::is_empty).then_some(())
     });
@@ -74,7 +75,7 @@ const SECRET: &str = "xyzzy-4711";
 
 #[test]
 fn neither_arguments_nor_texts_reach_a_log() {
-    let home = Home::rehearsing();
+    let home = Home::with_fixtures();
     home.write("vault/a.md", format!("text {SECRET}"));
     let stderr = home.path().join("stderr");
     let mut command = home.proxy(&[]);
@@ -83,12 +84,12 @@ fn neither_arguments_nor_texts_reach_a_log() {
     client.initialize("2025-11-25");
     client.call_ok("vault_read", json!({ "path": "a.md", "full": true }));
     client.call_err("vault_read", json!({ "path": SECRET, "full": true }));
-    client.call_err("rehearsal_recite", json!({ "play": SECRET }));
-    client.call_err("rehearsal_stumble", json!({ "line": SECRET }));
-    client.call_err("rehearsal_collapse", json!({ "line": SECRET }));
-    client.call_ok("rehearsal_revise", json!({ "play": "hamlet", "text": SECRET }));
+    client.call_err("fixture_get_line", json!({ "play": SECRET }));
+    client.call_err("fixture_panic_inline", json!({ "line": SECRET }));
+    client.call_err("fixture_panic_blocking", json!({ "line": SECRET }));
+    client.call_ok("fixture_notify_change", json!({ "play": "hamlet", "text": SECRET }));
     client.ask("tools/call", json!({ "name": SECRET }));
-    client.ask("resources/read", json!({ "uri": format!("rehearsal://plays/{SECRET}") }));
+    client.ask("resources/read", json!({ "uri": format!("fixture://plays/{SECRET}") }));
     client.ask("resources/list", json!({ "cursor": SECRET }));
     client.ask("prompts/get", json!({ "name": "audition", "arguments": { "play": SECRET } }));
     client.ask(SECRET, json!({}));

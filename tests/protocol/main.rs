@@ -1,14 +1,14 @@
-//! Schemas, eras, surfaces and errors, over the real programs.
+//! Schemas, revisions, surfaces and errors, over the real programs.
 #![allow(clippy::disallowed_methods, reason = "tests make files and start programs")]
 
 /// Which tools a host sees, under which names.
 mod surfaces;
 
 /// What every row of the list of tools must have.
-mod rows;
+mod tool_rows;
 
 /// With a handshake, or with the version in each request.
-mod eras;
+mod revisions;
 
 /// Lines that are no good messages.
 mod malformed;
@@ -17,10 +17,13 @@ mod malformed;
 mod parameters;
 
 /// Lines and answers of any size.
-mod sizes;
+mod size_limits;
 
 /// More requests at once than anybody works on.
-mod crowds;
+mod request_limits;
+
+/// Wrong arguments: which code they get, and which of several comes first.
+mod arguments;
 
 /// What a tool answers, good or bad.
 mod results;
@@ -38,7 +41,7 @@ mod subscriptions;
 mod progress;
 
 /// Which trees a session sees.
-mod trees;
+mod session_trees;
 
 /// What is told about the daemon, and what never is.
 mod health;

@@ -5,8 +5,8 @@ use trellis_tests::harness::Home;
 
 #[test]
 fn unknown_methods_are_told_from_known_ones_with_bad_parameters() {
-    let home = Home::rehearsing();
-    let mut client = home.host(&["--only", "rehearsal"]);
+    let home = Home::with_fixtures();
+    let mut client = home.host(&["--only", "fixture"]);
     let mut check = |method: &str, params: Value, code: i32| {
         let shown = format!("{method} {params}");
         let answer = client.ask(method, params);
@@ -20,7 +20,7 @@ fn unknown_methods_are_told_from_known_ones_with_bad_parameters() {
     check("tools/call", json!({ "name": 7 }), -32602);
     check("tools/call", json!({ "name": null }), -32602);
     for arguments in [json!([]), json!("x"), json!(7), json!(true)] {
-        check("tools/call", json!({ "name": "recite", "arguments": arguments }), -32602);
+        check("tools/call", json!({ "name": "get_line", "arguments": arguments }), -32602);
     }
     check("tools/list", json!({ "cursor": 7 }), -32602);
     check("resources/read", json!({}), -32602);
@@ -38,7 +38,7 @@ fn unknown_methods_are_told_from_known_ones_with_bad_parameters() {
 
 #[test]
 fn wrong_arguments_have_the_code_of_the_family() {
-    let home = Home::rehearsing();
+    let home = Home::with_fixtures();
     let mut client = home.host(&[]);
     for arguments in [
         json!({}),
@@ -49,7 +49,7 @@ fn wrong_arguments_have_the_code_of_the_family() {
         json!({ "play": "hamlet", "line": -1 }),
         json!({ "play": "hamlet", "line": 1.5 }),
     ] {
-        let answer = client.call_err("rehearsal_recite", arguments.clone());
+        let answer = client.call_err("fixture_get_line", arguments.clone());
         assert_eq!(answer["error"]["code"], "BAD_ARGUMENT", "{arguments}");
     }
     for arguments in [json!({}), json!({ "path": 7 }), json!({ "path": "a", "full": "yes" })] {
@@ -60,12 +60,17 @@ fn wrong_arguments_have_the_code_of_the_family() {
 }
 
 #[test]
-fn no_arguments_and_more_arguments_than_there_are_do_not_matter() {
-    let home = Home::rehearsing();
-    let mut client = home.host(&["--only", "rehearsal"]);
-    for params in [json!({ "name": "bow" }), json!({ "name": "bow", "arguments": null })] {
-        assert_eq!(client.request("tools/call", params)["content"][0]["text"], "(bows)");
+fn no_arguments_do_not_matter_but_more_than_there_are_do() {
+    let home = Home::with_fixtures();
+    let mut client = home.host(&["--only", "fixture"]);
+    for params in [json!({ "name": "text_answer" }), json!({ "name": "text_answer", "arguments": null })] {
+        assert_eq!(client.request("tools/call", params)["content"][0]["text"], "(text)");
     }
-    let answer = client.call_ok("recite", json!({ "play": "hamlet", "line": null, "loudly": { "very": [1] } }));
+    let answer = client.call_ok("get_line", json!({ "play": "hamlet", "line": null, "_loudly": 1, "sessionId": 1 }));
     assert_eq!(answer["line"], 1);
+    let answer = client.call_err("get_line", json!({ "line": 0, "play": 7, "lines": { "very": [1] } }));
+    let details = json!({ "field": "lines", "nearest": "line", "arguments": ["play", "line"] });
+    assert_eq!((&answer["error"]["code"], &answer["error"]["details"]), (&json!("BAD_ARGUMENT"), &details));
+    let answer = client.call_err("text_answer", json!({ "deeply": true }));
+    assert_eq!(answer["error"]["details"], json!({ "field": "deeply", "arguments": [] }));
 }

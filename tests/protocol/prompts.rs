@@ -5,14 +5,14 @@ use trellis_tests::harness::Home;
 
 #[test]
 fn prompts_are_listed_with_their_arguments() {
-    let home = Home::rehearsing();
-    let mut client = home.host(&["--only", "rehearsal"]);
+    let home = Home::with_fixtures();
+    let mut client = home.host(&["--only", "fixture"]);
     insta::assert_json_snapshot!(client.request("prompts/list", json!({}))["prompts"]);
 }
 
 #[test]
 fn a_prompt_is_a_text_of_the_user() {
-    let home = Home::rehearsing();
+    let home = Home::with_fixtures();
     let mut client = home.host(&[]);
     let mut text = |arguments: Value| {
         let result = client.request("prompts/get", json!({ "name": "audition", "arguments": arguments }));
@@ -26,7 +26,7 @@ fn a_prompt_is_a_text_of_the_user() {
 
 #[test]
 fn what_is_missing_or_unknown_is_named() {
-    let home = Home::rehearsing();
+    let home = Home::with_fixtures();
     let mut client = home.host(&[]);
     let mut refused = |params: Value, named: &str| {
         let error = client.ask("prompts/get", params)["error"].clone();
@@ -42,7 +42,7 @@ fn what_is_missing_or_unknown_is_named() {
 
 #[test]
 fn arguments_are_completed_with_what_was_chosen_before_in_mind() {
-    let home = Home::rehearsing();
+    let home = Home::with_fixtures();
     let mut client = home.host(&[]);
     let mut complete = |name: &str, value: &str, others: Value| {
         let reference = json!({ "type": "ref/prompt", "name": "audition" });
@@ -63,8 +63,8 @@ fn arguments_are_completed_with_what_was_chosen_before_in_mind() {
 
 #[test]
 fn a_surface_without_prompts_does_not_offer_them() {
-    let home = Home::rehearsing();
-    let with = home.connect(&["--only", "rehearsal"]).initialize("2025-11-25");
+    let home = Home::with_fixtures();
+    let with = home.connect(&["--only", "fixture"]).initialize("2025-11-25");
     assert!(with["capabilities"]["prompts"].is_object());
     let mut client = home.connect(&["--only", "vault"]);
     let without = client.initialize("2025-11-25");

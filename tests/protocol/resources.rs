@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use trellis_tests::harness::{Client, Home};
 
 fn host() -> (Home, Client) {
-    let home = Home::rehearsing();
-    let client = home.host(&["--only", "rehearsal"]);
+    let home = Home::with_fixtures();
+    let client = home.host(&["--only", "fixture"]);
     (home, client)
 }
 
@@ -59,23 +59,22 @@ fn what_is_listed_can_be_read() {
         assert_eq!((&contents["uri"], &contents["mimeType"]), (&entry["uri"], &entry["mimeType"]));
         assert!(contents["text"].as_str().is_some_and(|text| !text.is_empty()));
     }
-    let uri = "rehearsal://plays/%E5%BF%A0%E8%87%A3%E8%94%B5";
+    let uri = "fixture://plays/%E5%BF%A0%E8%87%A3%E8%94%B5";
     let result = client.request("resources/read", json!({ "uri": uri }));
     assert_eq!(result["contents"][0]["text"], "嘉肴ありといへども");
     let annotations = &result["contents"][0]["_meta"]["annotations"];
     assert_eq!(annotations["lastModified"], "2026-01-02T03:04:05Z");
     assert!(annotations["priority"].is_number() && annotations["audience"].is_array(), "{result}");
-    let plain = client.request("resources/read", json!({ "uri": "rehearsal://plays/sueño" }));
+    let plain = client.request("resources/read", json!({ "uri": "fixture://plays/sueño" }));
     assert!(plain["contents"][0]["text"].as_str().is_some_and(|text| text.starts_with("Hipogrifo")));
 }
 
 #[test]
 fn what_is_not_there_has_the_code_of_its_era() {
     let (home, mut legacy) = host();
-    let mut modern = home.connect(&["--only", "rehearsal"]);
+    let mut modern = home.connect(&["--only", "fixture"]);
     modern.go_modern();
-    for uri in
-        ["rehearsal://plays/macbeth", "rehearsal://scenes/251", "rehearsal://none", "none:", "", "file:///etc/passwd"]
+    for uri in ["fixture://plays/macbeth", "fixture://scenes/251", "fixture://none", "none:", "", "file:///etc/passwd"]
     {
         for (client, code) in [(&mut legacy, -32002), (&mut modern, -32602)] {
             let error = client.ask("resources/read", json!({ "uri": uri }))["error"].clone();
@@ -86,10 +85,10 @@ fn what_is_not_there_has_the_code_of_its_era() {
 
 #[test]
 fn a_surface_has_only_the_resources_of_its_families() {
-    let home = Home::rehearsing();
-    let mut client = home.host(&["--only", "understudy"]);
+    let home = Home::with_fixtures();
+    let mut client = home.host(&["--only", "clash"]);
     assert_eq!(client.request("resources/list", json!({}))["resources"], json!([]));
-    let error = client.ask("resources/read", json!({ "uri": "rehearsal://programme" }))["error"].clone();
+    let error = client.ask("resources/read", json!({ "uri": "fixture://programme" }))["error"].clone();
     assert_eq!(error["code"], -32002);
 }
 
@@ -101,16 +100,16 @@ fn variables_of_a_template_are_completed_in_any_language() {
         let params = json!({ "ref": reference, "argument": { "name": name, "value": value } });
         client.request("completion/complete", params)["completion"].clone()
     };
-    let plays = "rehearsal://plays/{name}";
+    let plays = "fixture://plays/{name}";
     assert_eq!(complete(plays, "name", "su")["values"], json!(["sueño"]));
     assert_eq!(complete(plays, "name", "sueñ")["values"], json!(["sueño"]));
     assert_eq!(complete(plays, "name", "忠")["values"], json!(["忠臣蔵"]));
     assert_eq!(complete(plays, "name", "z")["values"], json!([]));
-    let scenes = complete("rehearsal://scenes/{number}", "number", "");
+    let scenes = complete("fixture://scenes/{number}", "number", "");
     assert_eq!(scenes["values"].as_array().map(Vec::len), Some(100));
     assert_eq!((&scenes["total"], &scenes["hasMore"]), (&json!(250), &json!(true)));
-    assert_eq!(complete("rehearsal://programme", "x", "")["values"], json!([]));
-    let reference = json!({ "type": "ref/resource", "uri": "rehearsal://none/{x}" });
+    assert_eq!(complete("fixture://programme", "x", "")["values"], json!([]));
+    let reference = json!({ "type": "ref/resource", "uri": "fixture://none/{x}" });
     let params = json!({ "ref": reference, "argument": { "name": "x", "value": "" } });
     assert_eq!(client.ask("completion/complete", params)["error"]["code"], -32602);
 }

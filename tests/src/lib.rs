@@ -6,13 +6,13 @@
 pub mod harness;
 
 /// A family that exists only in tests, with every kind of tool, resource and prompt.
-pub mod rehearsal;
+pub mod fixture;
 
-/// A second one, which shares the name of a tool with the first.
-pub mod understudy;
+/// A second one, with a tool whose name clashes.
+pub mod clash;
 
-/// A third one, whose notes are found by their words.
-pub mod library;
+/// A third one, whose notes can be searched.
+pub mod notes;
 
 /// What we promise, measured.
 pub mod bench;

@@ -37,7 +37,7 @@ fn every_family_has_one_shape() {
 #[test]
 fn every_family_is_in_the_list() {
     let list = tree::read("daemon/src/families/mod.rs");
-    let missing = families().into_keys().filter(|family| !list.contains(&format!("Registered::of::<{family}::")));
+    let missing = families().into_keys().filter(|family| !list.contains(&format!("FamilyDescriptor::of::<{family}::")));
     none("`families::all()` names every family", missing.collect());
 }
 

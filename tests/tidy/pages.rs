@@ -1,8 +1,10 @@
-//! The pages below `docs/`: links lead somewhere, and none of the contracts is missing from their list.
+//! The pages below `docs/`: links lead somewhere, none of the contracts is missing from their list, and the tests that
+//! are named as proofs exist.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::tree::{self, none};
+use super::tree::{self, code_spans, none};
 
 /// The targets of links to files; of one with a fragment, the file.
 fn files_linked(page: &str) -> impl Iterator<Item = &str> {
@@ -31,8 +33,39 @@ fn every_contract_is_listed() {
     none("docs/contracts/README.md lists every contract", missing.collect());
 }
 
+/// The tests that items beginning with "Proof:" name, by their files or folders.
+fn proofs(page: &str) -> Vec<&str> {
+    let items = page.split("\n- Proof:").skip(1);
+    let items = items.filter_map(|rest| rest.split("\n- ").next()?.split("\n\n").next());
+    let is_name = |span: &&str| span.chars().all(|letter| letter.is_ascii_lowercase() || "_/".contains(letter));
+    items.flat_map(code_spans).filter(is_name).collect()
+}
+
+#[test]
+fn proofs_exist() {
+    let tests = tree::rust().into_iter().filter(|source| source.path.starts_with("tests/"));
+    let paths = tests.map(|source| source.path.trim_end_matches(".rs").to_owned());
+    let known: BTreeSet<String> =
+        paths.flat_map(|path| path.split('/').map(str::to_owned).collect::<Vec<_>>()).collect();
+    let page = tree::read("docs/contracts/reliability.md");
+    let proofs = proofs(&page);
+    assert!(proofs.len() > 20, "the promises have proofs");
+    let is_missing = |proof: &&str| match proof.contains('/') {
+        true => ["", ".rs"].iter().all(|ending| !tree::top().join(format!("{proof}{ending}")).exists()),
+        false => !known.contains(*proof),
+    };
+    let gone = proofs.into_iter().filter(is_missing).map(str::to_owned);
+    none("tests that docs/contracts/reliability.md names as proofs", gone.collect());
+}
+
 #[test]
 fn links_are_told_from_other_brackets() {
     let page = "[a](b.md) [c](../d/#e), [f](https://g.h/) [i](#j) `[(ID)](no link)`";
     assert_eq!(files_linked(page).collect::<Vec<_>>(), ["b.md", "../d/"]);
+}
+
+#[test]
+fn proofs_are_cut_out() {
+    let page = "- Text `no`.\n- Proof: `a_b`, `c/d` with `e f`,\n  and `g`.\n- **Not yet**: `h`.\n\n`i`";
+    assert_eq!(proofs(page), ["a_b", "c/d", "g"]);
 }

@@ -45,9 +45,10 @@ pub(crate) fn sources(endings: &[&str]) -> Vec<Source> {
     found
 }
 
-/// Every page below `docs/`.
+/// Every page below `docs/`, and the one for those who change the tree.
 pub(crate) fn pages() -> Vec<Source> {
-    let mut found = Vec::new();
+    let path = "CONTRIBUTING.md".to_owned();
+    let mut found = vec![Source { text: read(&path), path }];
     walk(&top().join("docs"), &[".md"], &mut found);
     found
 }
@@ -116,6 +117,36 @@ pub(crate) fn names_std(code: &str, module: &str) -> bool {
     names(code, &format!("std::{module}")) || code.match_indices("use std::{").any(grouped)
 }
 
+/// What stands on a page below a heading of this title, up to the next heading of the same or a higher level.
+#[track_caller]
+pub(crate) fn section<'a>(page: &'a str, title: &str) -> &'a str {
+    let level = |line: &str| line.bytes().take_while(|byte| *byte == b'#').count();
+    let mut lines = page.split_inclusive('\n').scan(0, |end, line| {
+        *end += line.len();
+        Some((*end, line))
+    });
+    let (begin, heading) = lines
+        .find(|(_, line)| level(line) > 0 && line.trim_start_matches('#').trim() == title)
+        .unwrap_or_else(|| panic!("no section \"{title}\""));
+    let next = lines.find(|(_, line)| (1..=level(heading)).contains(&level(line)));
+    &page[begin..next.map_or(page.len(), |(end, line)| end - line.len())]
+}
+
+/// The cells of each row of the tables in a text, without heads.
+pub(crate) fn rows(text: &str) -> Vec<Vec<&str>> {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_rule = |line: &str| line.starts_with("|--");
+    let rows = lines.iter().enumerate().filter(|(number, line)| {
+        line.starts_with('|') && !is_rule(line) && !lines.get(number + 1).is_some_and(|next| is_rule(next))
+    });
+    rows.map(|(_, line)| line.trim_matches('|').split('|').map(str::trim).collect()).collect()
+}
+
+/// What stands between backticks.
+pub(crate) fn code_spans(text: &str) -> impl Iterator<Item = &str> {
+    text.split('`').skip(1).step_by(2)
+}
+
 /// Fails with one line for each finding.
 #[track_caller]
 pub(crate) fn none(rule: &str, findings: Vec<String>) {
@@ -135,4 +166,13 @@ fn words_are_whole() {
     assert!(names("unsafe {", "unsafe") && !names("#![allow(unsafe_code)]", "unsafe"));
     assert!(names_std("use std::fs;", "fs") && names_std("use std::{io, fs};", "fs"));
     assert!(!names_std("use std::{io};\nlet fs = 1;", "fs"));
+}
+
+#[test]
+fn sections_rows_and_spans_are_cut_out() {
+    let page = "# A\n## B\n| x | y |\n|---|---|\n| `1` | 2 |\n### C\ntext\n## D\nend";
+    assert_eq!(section(page, "B"), "| x | y |\n|---|---|\n| `1` | 2 |\n### C\ntext\n");
+    assert_eq!(section(page, "D"), "end");
+    assert_eq!(rows(section(page, "B")), [["`1`", "2"]]);
+    assert_eq!(code_spans("a `b` c `d/`").collect::<Vec<_>>(), ["b", "d/"]);
 }

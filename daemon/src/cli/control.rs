@@ -1,40 +1,40 @@
 //! `up`, `stop` and `status`: what is asked of a daemon that runs, over the same socket as everything else.
 
 use std::io::{self, Read as _, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use interprocess::local_socket::Stream;
 use trellis_protocol::codec::{self, LENGTH_BYTES};
-use trellis_protocol::control::{Order, Report, Status};
-use trellis_protocol::endpoint::{Places, Surroundings};
+use trellis_protocol::control::{ControlReply, ControlRequest, Status};
+use trellis_protocol::endpoint::{AccountEnvironment, TrellisPaths};
 use trellis_protocol::envelope::{Caller, Envelope, Hello, Reply};
-use trellis_protocol::{Failure, Kind, Surface, version};
+use trellis_protocol::{Failure, FailureKind, Surface, version};
 use trellis_proxy::{connect, launch, surroundings};
 
 use crate::present;
-use crate::socket::listen::Lock;
+use crate::socket::listen::DaemonLock;
 
 /// How long a daemon may take to start or to answer.
-const PATIENCE: Duration = Duration::from_secs(10);
+const CONTROL_TIMEOUT: Duration = Duration::from_secs(10);
 /// A daemon that is well answers within this.
-const SOON: Duration = Duration::from_millis(500);
+const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 /// Between two questions whether the daemon has caught up, or is gone.
-const PAUSE: Duration = Duration::from_millis(20);
+const POLL_DELAY: Duration = Duration::from_millis(20);
 /// After so many pauses a daemon that has not made room is asked again.
-const ASK_AGAIN: usize = 50;
+const LOCK_POLLS: usize = 50;
 
 /// Starts a daemon if there is none, waits until it has caught up, and says how to connect a host.
 pub fn up() -> Result<(), Failure> {
-    let (around, places) = here();
-    let stream = match reach(&places, &around) {
+    let (account, paths) = here();
+    let stream = match reach(&paths, &account) {
         Ok(stream) => stream,
-        Err(failure) if failure.code == NOT_RUNNING => start(&places, &around)?,
+        Err(failure) if failure.code == NOT_RUNNING => start(&paths, &account)?,
         Err(failure) => return Err(failure),
     };
-    let mut line = greet(stream, PATIENCE)?;
-    let status = caught_up(&mut line)?;
+    let mut line = greet(stream, CONTROL_TIMEOUT)?;
+    let status = wait_until_caught_up(&mut line)?;
     anstream::print!("{}", present::text::status(&status));
     anstream::println!("\nConnect an AI host with this command:\n\n  {}\n", host_command());
     Ok(())
@@ -42,8 +42,8 @@ pub fn up() -> Result<(), Failure> {
 
 /// Asks the daemon to leave and waits until it has.
 pub fn stop() -> Result<(), Failure> {
-    let (around, places) = here();
-    let stream = match reach(&places, &around) {
+    let (account, paths) = here();
+    let stream = match reach(&paths, &account) {
         Ok(stream) => stream,
         Err(failure) if failure.code == NOT_RUNNING => {
             anstream::println!("no daemon is running");
@@ -51,13 +51,13 @@ pub fn stop() -> Result<(), Failure> {
         }
         Err(failure) => return Err(failure),
     };
-    let mut line = greet(stream, PATIENCE)?;
-    let Report::Leaving { pid } = ask(&mut line, Order::Stop)? else { return Err(unexpected()) };
+    let mut line = greet(stream, CONTROL_TIMEOUT)?;
+    let ControlReply::Leaving { pid } = ask(&mut line, ControlRequest::Stop)? else { return Err(unexpected()) };
     let end = ProcessEnd::of(pid);
-    let until = Instant::now() + PATIENCE;
+    let until = Instant::now() + CONTROL_TIMEOUT;
     while Instant::now() < until {
-        if end.within(PAUSE) {
-            match running(&places, &around) {
+        if end.within(POLL_DELAY) {
+            match running(&paths, &account) {
                 None => anstream::println!("trellisd (pid {pid}) has left"),
                 Some(next) => {
                     anstream::println!("trellisd (pid {pid}) has left; a host that needs one has started pid {next}");
@@ -66,25 +66,26 @@ pub fn stop() -> Result<(), Failure> {
             return Ok(());
         }
     }
-    Err(Failure::new("timeout", Kind::Unavailable, format!("trellisd (pid {pid}) has not left after 10 seconds"))
+    let message = format!("trellisd (pid {pid}) has not left after 10 seconds");
+    Err(Failure::new("timeout", FailureKind::Unavailable, message)
         .with_hint("a disk may be hanging; look into the log"))
 }
 
 /// Asks a running daemon to make room and takes its lock; none if it does not. A host may start another one
 /// in between, so it is asked again.
-pub fn hand_over(places: &Places, around: &Surroundings) -> Result<Option<Lock>, Failure> {
-    let until = Instant::now() + PATIENCE;
+pub fn hand_over(paths: &TrellisPaths, account: &AccountEnvironment) -> Result<Option<DaemonLock>, Failure> {
+    let until = Instant::now() + CONTROL_TIMEOUT;
     while Instant::now() < until {
         // Under socket activation the public path may be our own, where nobody answers yet: the daemon that
         // was there has noticed that, and leaves by itself.
-        if let Ok(mut line) = reach(places, around).and_then(|stream| greet(stream, SOON)) {
-            let _ = ask(&mut line, Order::HandOver);
+        if let Ok(mut line) = reach(paths, account).and_then(|stream| greet(stream, PROBE_TIMEOUT)) {
+            let _ = ask(&mut line, ControlRequest::HandOver);
         }
-        for _ in 0..ASK_AGAIN {
-            if let Some(lock) = Lock::take(&places.daemon_lock())? {
+        for _ in 0..LOCK_POLLS {
+            if let Some(lock) = DaemonLock::take(&paths.daemon_lock())? {
                 return Ok(Some(lock));
             }
-            std::thread::sleep(PAUSE);
+            std::thread::sleep(POLL_DELAY);
         }
     }
     Ok(None)
@@ -124,10 +125,10 @@ impl ProcessEnd {
 }
 
 /// The pid of the daemon that answers.
-fn running(places: &Places, around: &Surroundings) -> Option<u32> {
-    let mut line = greet(reach(places, around).ok()?, SOON).ok()?;
-    match ask(&mut line, Order::Status) {
-        Ok(Report::Status(status)) => Some(status.pid),
+fn running(paths: &TrellisPaths, account: &AccountEnvironment) -> Option<u32> {
+    let mut line = greet(reach(paths, account).ok()?, PROBE_TIMEOUT).ok()?;
+    match ask(&mut line, ControlRequest::Status) {
+        Ok(ControlReply::Status(status)) => Some(status.pid),
         _ => None,
     }
 }
@@ -143,9 +144,9 @@ pub enum StatusForm {
 
 /// Shows how the daemon is.
 pub fn status(form: StatusForm) -> Result<(), Failure> {
-    let (around, places) = here();
-    let mut line = greet(reach(&places, &around)?, PATIENCE)?;
-    let Report::Status(status) = ask(&mut line, Order::Status)? else { return Err(unexpected()) };
+    let (account, paths) = here();
+    let mut line = greet(reach(&paths, &account)?, CONTROL_TIMEOUT)?;
+    let ControlReply::Status(status) = ask(&mut line, ControlRequest::Status)? else { return Err(unexpected()) };
     let text = match form {
         StatusForm::Json => serde_json::to_string_pretty(&status).map(|text| text + "\n").unwrap_or_default(),
         StatusForm::Settings => present::text::settings(&status),
@@ -157,38 +158,39 @@ pub fn status(form: StatusForm) -> Result<(), Failure> {
 
 const NOT_RUNNING: &str = "not_running";
 
-fn here() -> (Surroundings, Places) {
-    let around = surroundings::gather();
-    let places = Places::of(&around);
-    (around, places)
+fn here() -> (AccountEnvironment, TrellisPaths) {
+    let account = surroundings::gather();
+    let paths = TrellisPaths::of(&account);
+    (account, paths)
 }
 
-fn reach(places: &Places, around: &Surroundings) -> Result<Stream, Failure> {
-    connect::reach(places, around.uid).map_err(|error| match error {
-        connect::ConnectError::Nobody => Failure::new(NOT_RUNNING, Kind::Unavailable, "no daemon is running")
+fn reach(paths: &TrellisPaths, account: &AccountEnvironment) -> Result<Stream, Failure> {
+    connect::connect_daemon(paths, account.uid).map_err(|error| match error {
+        connect::ConnectError::Nobody => Failure::new(NOT_RUNNING, FailureKind::Unavailable, "no daemon is running")
             .with_hint("start one with `trellisd up`"),
-        other => Failure::new("unavailable", Kind::Unavailable, other.to_string()),
+        other => Failure::new("unavailable", FailureKind::Unavailable, other.to_string()),
     })
 }
 
 /// Starts a daemon, with a sign of life for whoever waits.
-fn start(places: &Places, around: &Surroundings) -> Result<Stream, Failure> {
+fn start(paths: &TrellisPaths, account: &AccountEnvironment) -> Result<Stream, Failure> {
     let spinner = ProgressBar::new_spinner().with_message("starting trellisd");
     spinner.enable_steady_tick(Duration::from_millis(100));
     let started =
-        launch::Launcher::for_work_in(std::env::current_dir().ok()).start(places, around, Instant::now() + PATIENCE);
+        launch::start(paths, account, std::env::current_dir().ok().as_deref(), Instant::now() + CONTROL_TIMEOUT);
     spinner.finish_and_clear();
-    started.map_err(|why| Failure::new("unavailable", Kind::Unavailable, why.message).with_hint(why.hint))
+    started
+        .map_err(|reason| Failure::new("unavailable", FailureKind::Unavailable, reason.message).with_hint(reason.hint))
 }
 
 /// Asks until the daemon has caught up with the disk; a bar shows how far it is.
-fn caught_up(line: &mut Stream) -> Result<Status, Failure> {
+fn wait_until_caught_up(line: &mut Stream) -> Result<Status, Failure> {
     let bar = ProgressBar::hidden();
     bar.set_style(
         ProgressStyle::with_template("catching up {wide_bar} {pos}/{len}").unwrap_or(ProgressStyle::default_bar()),
     );
     loop {
-        let Report::Status(status) = ask(line, Order::Status)? else { return Err(unexpected()) };
+        let ControlReply::Status(status) = ask(line, ControlRequest::Status)? else { return Err(unexpected()) };
         let Some(progress) = status.catching_up else {
             bar.finish_and_clear();
             return Ok(*status);
@@ -198,7 +200,7 @@ fn caught_up(line: &mut Stream) -> Result<Status, Failure> {
         }
         bar.set_length(progress.total);
         bar.set_position(progress.done);
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(POLL_DELAY);
     }
 }
 
@@ -206,14 +208,11 @@ fn caught_up(line: &mut Stream) -> Result<Status, Failure> {
 fn host_command() -> String {
     let program = std::env::current_exe().unwrap_or_else(|_| PathBuf::from("trellisd"));
     let beside = program.with_file_name("trellis-mcp");
-    if is_program(&beside) { beside.display().to_string() } else { format!("{} mcp", program.display()) }
+    let is_program = rustix::fs::access(&beside, rustix::fs::Access::EXEC_OK).is_ok();
+    if is_program { beside.display().to_string() } else { format!("{} mcp", program.display()) }
 }
 
-fn is_program(path: &Path) -> bool {
-    rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok()
-}
-
-fn greet(stream: Stream, patience: Duration) -> Result<Stream, Failure> {
+fn greet(stream: Stream, timeout: Duration) -> Result<Stream, Failure> {
     let hello = Hello {
         build: env!("CARGO_PKG_VERSION").to_owned(),
         pid: std::process::id(),
@@ -225,33 +224,32 @@ fn greet(stream: Stream, patience: Duration) -> Result<Stream, Failure> {
         umask: 0o077,
         resume: None,
     };
-    let mut number = version::CURRENT;
-    let answered = connect::greet(&stream, number, &hello, patience).map_err(|error| silent(&error))?;
-    number = number.min(answered.number);
-    match answered.reply {
+    let answered = connect::greet(&stream, version::CURRENT, &hello, timeout);
+    let (number, reply) = answered.map_err(|error| silent(&error))?;
+    match reply {
         Some(Reply::Welcome(_)) => Ok(stream),
         Some(Reply::Refused(refused)) => {
-            Err(Failure::new("version_mismatch", Kind::Unavailable, refused.message).with_hint(refused.hint))
+            Err(Failure::new("version_mismatch", FailureKind::Unavailable, refused.message).with_hint(refused.hint))
         }
-        None => Err(Failure::new(
-            "version_mismatch",
-            Kind::Unavailable,
-            format!("the daemon speaks protocol {}, this program up to {number}", answered.number),
-        )
-        .with_hint("use the trellisd that was installed last")),
+        None => {
+            let ours = version::CURRENT.min(number);
+            let message = format!("the daemon speaks protocol {number}, this program up to {ours}");
+            Err(Failure::new("version_mismatch", FailureKind::Unavailable, message)
+                .with_hint("use the trellisd that was installed last"))
+        }
     }
 }
 
-fn ask(line: &mut Stream, order: Order) -> Result<Report, Failure> {
+fn ask(line: &mut Stream, order: ControlRequest) -> Result<ControlReply, Failure> {
     match exchange(line, order) {
-        Ok(Envelope::Report(report)) => Ok(report),
+        Ok(Envelope::ControlReply(report)) => Ok(report),
         Ok(_) => Err(unexpected()),
         Err(error) => Err(silent(&error)),
     }
 }
 
-fn exchange(line: &mut Stream, order: Order) -> io::Result<Envelope> {
-    line.write_all(&codec::encode(&Envelope::Order(order)).map_err(io::Error::other)?)?;
+fn exchange(line: &mut Stream, order: ControlRequest) -> io::Result<Envelope> {
+    line.write_all(&codec::encode(&Envelope::ControlRequest(order)).map_err(io::Error::other)?)?;
     let mut prefix = [0; LENGTH_BYTES];
     line.read_exact(&mut prefix)?;
     let mut body = vec![0; codec::envelope_length(prefix).map_err(io::Error::other)?];
@@ -260,7 +258,7 @@ fn exchange(line: &mut Stream, order: Order) -> io::Result<Envelope> {
 }
 
 fn silent(error: &io::Error) -> Failure {
-    Failure::new("unavailable", Kind::Unavailable, format!("the daemon does not answer: {error}"))
+    Failure::new("unavailable", FailureKind::Unavailable, format!("the daemon does not answer: {error}"))
         .with_hint("it may be leaving: try again, or look into the log")
 }
 

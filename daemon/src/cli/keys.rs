@@ -2,8 +2,8 @@
 
 use clap::Subcommand;
 use comfy_table::{Table, presets};
-use trellis_protocol::endpoint::Places;
-use trellis_protocol::{Failure, Kind};
+use trellis_protocol::endpoint::TrellisPaths;
+use trellis_protocol::{Failure, FailureKind};
 use trellis_proxy::surroundings;
 
 use crate::http::keys;
@@ -26,17 +26,16 @@ pub enum KeyCommand {
     },
 }
 
-/// Does it.
 pub fn run(command: KeyCommand) -> Result<(), Failure> {
-    let path = keys::place(&Places::of(&surroundings::gather()).state);
+    let path = keys::path(&TrellisPaths::of(&surroundings::gather()).state);
     match command {
         KeyCommand::New { name } => {
-            let (made, key) = keys::make(&path, &name)?;
+            let (made, key) = keys::create(&path, &name)?;
             anstream::println!("{key}");
             anstream::eprintln!("this is key `{}`; it is not shown again", made.id);
         }
         KeyCommand::List => {
-            let keys = keys::made(&path)?;
+            let keys = keys::list(&path)?;
             if keys.is_empty() {
                 anstream::println!("no keys were made; make one with `trellisd http key new`");
                 return Ok(());
@@ -50,7 +49,7 @@ pub fn run(command: KeyCommand) -> Result<(), Failure> {
         }
         KeyCommand::Revoke { id } => {
             if !keys::revoke(&path, &id)? {
-                return Err(Failure::new("not_found", Kind::Missing, format!("there is no key `{id}`"))
+                return Err(Failure::new("not_found", FailureKind::Missing, format!("there is no key `{id}`"))
                     .with_hint("list them with `trellisd http key list`"));
             }
             anstream::println!("key `{id}` is void");

@@ -6,22 +6,20 @@
 use std::fs::File;
 use std::io::{self, IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::Mutex;
 
-use parking_lot::Mutex;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::Layer as _;
 use tracing_subscriber::filter::Targets;
-use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::disk::own;
+use crate::state_files;
 
 /// A file larger than this is put aside.
-const LARGEST: u64 = 10 << 20;
+const MAX_LOG_BYTES: u64 = 10 << 20;
 /// How many files there are at most, the current one included.
-const MOST_FILES: u32 = 5;
+const MAX_LOG_FILES: u32 = 5;
 
 /// From now on log lines go somewhere.
 pub fn begin(level: &str, file: Option<&Path>) {
@@ -29,8 +27,8 @@ pub fn begin(level: &str, file: Option<&Path>) {
     // Only what we say ourselves: libraries log what callers sent, at every level.
     let targets = Targets::new().with_target("trellis", ours);
     let layer = tracing_subscriber::fmt::layer().with_target(false);
-    let layer = match file.and_then(|path| Rolling::open(path).ok()) {
-        Some(rolling) => layer.with_ansi(false).with_writer(rolling).with_filter(targets).boxed(),
+    let layer = match file.and_then(|path| LogFile::open(path).ok()) {
+        Some(log_file) => layer.with_ansi(false).with_writer(Mutex::new(log_file)).with_filter(targets).boxed(),
         None => layer.with_ansi(io::stderr().is_terminal()).with_writer(io::stderr).with_filter(targets).boxed(),
     };
     // A second call, in a test, changes nothing.
@@ -43,56 +41,41 @@ pub fn begin(level: &str, file: Option<&Path>) {
 }
 
 /// A log file that is put aside when it is large.
-#[derive(Clone)]
-struct Rolling(Arc<Mutex<Current>>);
-
-struct Current {
+struct LogFile {
     path: PathBuf,
     file: File,
     size: u64,
 }
 
-impl Rolling {
+impl LogFile {
     fn open(path: &Path) -> io::Result<Self> {
-        let file = own::open_lasting(path)?;
-        let size = file.metadata()?.len();
-        Ok(Self(Arc::new(Mutex::new(Current { path: path.to_owned(), file, size }))))
+        let file = state_files::open_append(path)?;
+        Ok(Self { path: path.to_owned(), size: file.metadata()?.len(), file })
     }
-}
 
-impl Current {
     fn roll(&mut self) -> io::Result<()> {
         let aside = |number: u32| self.path.with_extension(format!("log.{number}"));
-        for number in (1..MOST_FILES - 1).rev() {
-            let _ = own::rename(&aside(number), &aside(number + 1));
+        for number in (1..MAX_LOG_FILES - 1).rev() {
+            let _ = state_files::rename(&aside(number), &aside(number + 1));
         }
-        own::rename(&self.path, &aside(1))?;
-        self.file = own::open_lasting(&self.path)?;
+        state_files::rename(&self.path, &aside(1))?;
+        self.file = state_files::open_append(&self.path)?;
         self.size = 0;
         Ok(())
     }
 }
 
-impl Write for Rolling {
+impl Write for LogFile {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        let mut current = self.0.lock();
-        if current.size > LARGEST {
-            current.roll()?;
+        if self.size > MAX_LOG_BYTES {
+            self.roll()?;
         }
-        current.file.write_all(line)?;
-        current.size += line.len() as u64;
+        self.file.write_all(line)?;
+        self.size += line.len() as u64;
         Ok(line.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
-    }
-}
-
-impl MakeWriter<'_> for Rolling {
-    type Writer = Self;
-
-    fn make_writer(&self) -> Self {
-        self.clone()
     }
 }

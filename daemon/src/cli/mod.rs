@@ -17,9 +17,9 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
 use clap::{Parser, Subcommand};
-use trellis_protocol::{Failure, Kind};
+use trellis_protocol::{Failure, FailureKind};
 
-use crate::families::Registered;
+use crate::families::FamilyDescriptor;
 use crate::present;
 
 /// Keeps the memory and tasks of your AI tools hot, in plain files on your own machine.
@@ -96,7 +96,7 @@ const SYNONYMS: [(&[&str], &str); 3] =
     [(&["start", "serve"], "up"), (&["ps", "health"], "status"), (&["config", "settings"], "status --settings")];
 
 /// Runs the program with these families.
-pub fn main(families: Vec<Registered>) -> ExitCode {
+pub fn main(families: Vec<FamilyDescriptor>) -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => match unknown_command(&error) {
@@ -127,7 +127,7 @@ pub fn main(families: Vec<Registered>) -> ExitCode {
 fn unknown_command(error: &clap::Error) -> Option<Failure> {
     let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) else { return None };
     let (_, ours) = SYNONYMS.iter().find(|(words, _)| words.contains(&given.as_str()))?;
-    let failure = Failure::new("unknown_command", Kind::Input, format!("there is no command `{given}`"));
+    let failure = Failure::new("unknown_command", FailureKind::Input, format!("there is no command `{given}`"));
     Some(failure.with_hint(format!("`trellisd {ours}` does that")))
 }
 

@@ -1,4 +1,8 @@
-//! `trellisd run`: lock → socket → ready → serve → leave.
+//! `trellisd run`: the daemon's life, from its lock to its end.
+//!
+//! Families, environment and configuration come in; out come a socket that serves and, for whoever started us on demand
+//! (a proxy or `trellisd up`), one line on stdout: `ready PATH` or `failed WHY`. There are never two daemons with one state
+//! directory, and no file is left half-written however we end.
 
 use std::ffi::OsStr;
 use std::io::Write as _;
@@ -9,41 +13,42 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit};
 use tokio::signal::unix::{SignalKind, signal};
-use trellis_protocol::endpoint::{Places, Surroundings};
-use trellis_protocol::{Failure, Kind};
+use trellis_protocol::endpoint::{AccountEnvironment, TrellisPaths};
+use trellis_protocol::{Failure, FailureKind};
 use trellis_proxy::surroundings;
 
 use super::log;
 use crate::clock;
 use crate::config::Settings;
-use crate::disk::calls::{Calls, System};
-use crate::disk::scribe::Scribe;
-use crate::disk::{keeper, own, recover};
-use crate::engine::event::Why;
-use crate::engine::{Answers, Engine, Event, Life, StartedBy};
-use crate::families::Registered;
-use crate::http::listen::Standing;
+use crate::disk::syscalls::{OsSyscalls, WriteSyscalls};
+use crate::disk::writer::AtomicWriter;
+use crate::disk::{displaced, recover};
+use crate::engine::lifecycle::ExitReason;
+use crate::engine::{AnswerCache, Engine, GatewayState, ProcessInfo, StartedBy};
+use crate::families::FamilyDescriptor;
+use crate::families::Registry;
 use crate::http::{self, Gateway};
+use crate::mcp_over_http::HttpMcp;
 use crate::socket::{self, listen};
-use crate::tools::Registry;
+use crate::state_files;
 
 /// Threads that serve sockets: one, so that an answer never has to wake another thread on its way. Work that
 /// waits has a pool of its own, and long messages are read and written beside it.
-const SERVING_THREADS: usize = 1;
+const ASYNC_THREADS: usize = 1;
 /// Threads that wait for disks; each session may have a few of them at once.
-const WAITING_THREADS: usize = 32;
+const BLOCKING_THREADS: usize = 32;
 /// Heaps that all threads share. One for each would keep what indexing left behind in it.
-const HEAPS: i32 = 2;
+const MALLOC_ARENAS: i32 = 2;
 /// Pieces of memory from this size on, as indexing takes them, are given back at once.
-const LARGE_PIECE: i32 = 1 << 20;
+const MMAP_THRESHOLD_BYTES: i32 = 1 << 20;
 /// How long fresh documents may take to get into the index when we leave; what does not is read again.
-const LAST_FOLD: Duration = Duration::from_millis(800);
+const INDEX_FLUSH_TIMEOUT: Duration = Duration::from_millis(800);
 /// How long calls that nobody waits for any more may go on when we leave.
-const LAST_CALLS: Duration = Duration::from_millis(400);
+const FINAL_CALLS_TIMEOUT: Duration = Duration::from_millis(400);
 
 /// Is the daemon until it is time to leave.
-pub fn run(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
-    let outcome = live(families, on_demand);
+pub fn run(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Failure> {
+    let outcome = run_daemon(families, on_demand);
     if let Err(failure) = &outcome
         && on_demand
     {
@@ -54,67 +59,74 @@ pub fn run(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
     outcome
 }
 
-fn live(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
-    trellis_proxy::keep_heap_small(HEAPS, LARGE_PIECE);
+fn run_daemon(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Failure> {
+    trellis_proxy::limit_heap(MALLOC_ARENAS, MMAP_THRESHOLD_BYTES);
     if on_demand {
         // Out of the terminal's and the host's process group: their signals are not meant for us.
         let _ = rustix::process::setsid();
     }
-    let around = surroundings::gather();
-    let places = Places::of(&around);
-    let (settings, warnings) = Settings::read(own::read(&places.config).as_deref(), &around.variables);
-    log::begin(&settings.log_level.value, on_demand.then_some(places.log.as_path()));
+    let account = surroundings::gather();
+    let paths = TrellisPaths::of(&account);
+    let (settings, warnings) = Settings::read(state_files::read(&paths.config).as_deref(), &account.variables);
+    log::begin(&settings.log_level.value, on_demand.then_some(paths.log.as_path()));
     raise_descriptor_limit();
     let umask = surroundings::umask();
 
-    let Some(lock) = take_lock(&places, &around)? else {
+    let Some(lock) = take_lock(&paths, &account)? else {
         if !on_demand {
             anstream::eprintln!("another daemon of yours is running already: see `trellisd status`");
         }
         return Ok(());
     };
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(SERVING_THREADS)
-        .max_blocking_threads(WAITING_THREADS)
+        .worker_threads(ASYNC_THREADS)
+        .max_blocking_threads(BLOCKING_THREADS)
         .thread_name("serve")
         .enable_all()
         .build()
-        .map_err(|error| Failure::new("unavailable", Kind::Unavailable, format!("cannot start threads: {error}")))?;
-    let lived = runtime.block_on(async {
-        let inherited = inherited_socket();
+        .map_err(|error| {
+            Failure::new("unavailable", FailureKind::Unavailable, format!("cannot start threads: {error}"))
+        })?;
+    let listener = runtime.block_on(async {
+        // The socket that systemd opened for us.
+        let inherited = listenfd::ListenFd::from_env().take_unix_listener(0).ok().flatten().map(OwnedFd::from);
         let started_by = match (&inherited, on_demand) {
             (Some(_), _) => StartedBy::Service,
             (None, true) => StartedBy::Demand,
             (None, false) if is_service() => StartedBy::Service,
-            (None, false) => StartedBy::Hand,
+            (None, false) => StartedBy::Terminal,
         };
-        let listener = socket::Listener::open(&places, lock, inherited)?;
+        let listener = socket::Listener::open(&paths, lock, inherited)?;
         let socket = listener.path.display().to_string();
-        let (gateway, web) = open_gateway(&settings, &places);
-        let life = Life {
+        let (gateway, web) = open_gateway(&settings, &paths);
+        let process = ProcessInfo {
             since: Instant::now(),
             socket: socket.clone(),
-            places: places.clone(),
+            paths: paths.clone(),
             started_by,
-            started_in: surroundings::started_in(&around),
+            started_in: surroundings::started_in(&account),
             gateway,
         };
-        let conflicts = Arc::new(OnceLock::new());
-        let (scribe, answers) = take_up_the_pen(&places, &conflicts)?;
-        let engine = Engine::start(Registry::new(families), settings, life, scribe, answers, warnings);
-        let _ = conflicts.set(Arc::downgrade(&engine));
-        match &engine.life.gateway {
-            Standing::Off => {}
-            Standing::On(address) => tracing::info!(%address, "the HTTP gateway listens"),
-            Standing::Failed(why) => engine.warn(format!("the HTTP gateway is not running: {why}")),
+        let engine_slot = Arc::new(OnceLock::new());
+        let (writer, answers) = open_journal(&paths, &engine_slot)?;
+        let engine = Engine::start(Registry::new(families), settings, process, writer, answers, warnings);
+        let _ = engine_slot.set(Arc::downgrade(&engine));
+        match &engine.process.gateway {
+            GatewayState::Off => {}
+            GatewayState::On(address) => tracing::info!(%address, "the HTTP gateway listens"),
+            GatewayState::Failed(why) => engine.warn(&format!("the HTTP gateway is not running: {why}")),
         }
-        sweep(&engine);
-        leave_on_signals(&engine)?;
-        outlive_large_files();
-        say_ready(&socket, on_demand);
+        let lifecycle = Arc::clone(&engine.lifecycle);
+        tokio::spawn(async move { lifecycle.run().await });
+        // What earlier daemons left lying is removed without making anybody wait.
+        let sweeping = Arc::clone(&engine);
+        tokio::task::spawn_blocking(move || recover::sweep(&sweeping.writer, &OsSyscalls));
+        handle_signals(&engine)?;
+        ignore_sigxfsz();
+        announce_ready(&socket, on_demand);
         tracing::info!(build = env!("CARGO_PKG_VERSION"), pid = std::process::id(), "ready");
         let gateway = web.map(|(address, web)| {
-            let gateway = Gateway::new(Arc::clone(&engine), address, around, umask);
+            let gateway = Gateway::new(Arc::clone(&engine), address, account, umask, HttpMcp::endpoint);
             tokio::spawn(http::serve::serve(gateway, web))
         });
         let serving = Arc::clone(&engine);
@@ -127,24 +139,23 @@ fn live(families: Vec<Registered>, on_demand: bool) -> Result<(), Failure> {
         if let Some(gateway) = gateway {
             let _ = gateway.await;
         }
-        engine.scribe.finish();
-        engine.index.finish(LAST_FOLD);
+        engine.finish(INDEX_FLUSH_TIMEOUT);
         let _ = sd_notify::notify(&[sd_notify::NotifyState::Stopping]);
         tracing::info!("left");
         Ok(listener)
     });
     // A call that hangs, on a disk perhaps, does not keep us; every file is safe if it is cut off.
-    runtime.shutdown_timeout(LAST_CALLS);
+    runtime.shutdown_timeout(FINAL_CALLS_TIMEOUT);
     // Only now may another daemon have the lock.
-    lived.map(drop)
+    listener.map(drop)
 }
 
 /// The lock that makes us the only one. A service was set up on purpose: a daemon that was started on
 /// demand makes room for it.
-fn take_lock(places: &Places, around: &Surroundings) -> Result<Option<listen::Lock>, Failure> {
-    let taken = listen::Lock::take(&places.daemon_lock())?;
+fn take_lock(paths: &TrellisPaths, account: &AccountEnvironment) -> Result<Option<listen::DaemonLock>, Failure> {
+    let taken = listen::DaemonLock::take(&paths.daemon_lock())?;
     if taken.is_none() && is_service() {
-        return super::control::hand_over(places, around);
+        return super::control::hand_over(paths, account);
     }
     Ok(taken)
 }
@@ -154,53 +165,39 @@ fn is_service() -> bool {
 }
 
 /// Opens the gateway's socket if it is asked for. Without it everything else goes on.
-fn open_gateway(settings: &Settings, places: &Places) -> (Standing, Option<(SocketAddr, TcpListener)>) {
-    let keys_made = http::keys::made(&http::keys::place(&places.state)).is_ok_and(|keys| !keys.is_empty());
-    let (standing, listener) = http::listen::open(&settings.http, keys_made);
-    let web = match (&standing, listener) {
-        (Standing::On(address), Some(listener)) => Some((*address, listener)),
-        _ => None,
-    };
-    (standing, web)
+fn open_gateway(settings: &Settings, paths: &TrellisPaths) -> (GatewayState, Option<(SocketAddr, TcpListener)>) {
+    let keys_made = http::keys::list(&http::keys::path(&paths.state)).is_ok_and(|keys| !keys.is_empty());
+    http::listen::open(&settings.http, keys_made)
 }
 
 /// Opens the journal and finishes what an earlier daemon had begun, before anybody can ask for it again.
-fn take_up_the_pen(places: &Places, engine: &Arc<OnceLock<Weak<Engine>>>) -> Result<(Scribe, Answers), Failure> {
-    let directory = places.state.join("journal");
+fn open_journal(
+    paths: &TrellisPaths,
+    engine: &Arc<OnceLock<Weak<Engine>>>,
+) -> Result<(AtomicWriter, AnswerCache), Failure> {
+    let directory = paths.state.join("journal");
     let engine = Arc::clone(engine);
-    let told = move |name: &OsStr, copy: &OsStr| {
+    let on_conflict = move |name: &OsStr, copy: &OsStr| {
         let (name, copy) = (name.display(), copy.display());
         let warning = format!("`{name}` was changed by somebody while it was written; the other text is in `{copy}`");
         match engine.get().and_then(Weak::upgrade) {
-            Some(engine) => engine.warn(warning),
+            Some(engine) => engine.warn(&warning),
             None => tracing::warn!("{warning}"),
         }
     };
-    let told: Arc<keeper::Told> = Arc::new(told);
-    let calls: Arc<dyn Calls> = Arc::new(System);
-    let recovered = recover::take_up(&directory, &calls, &told, clock::system_time());
-    let recovered = recovered.map(|(scribe, recovered)| (scribe, Answers::of(recovered)));
+    let on_conflict: Arc<displaced::ConflictCallback> = Arc::new(on_conflict);
+    let calls: Arc<dyn WriteSyscalls> = Arc::new(OsSyscalls);
+    let recovered = recover::open_and_recover(&directory, &calls, &on_conflict, clock::system_time());
+    let recovered = recovered.map(|(writer, recovered)| (writer, AnswerCache::of(recovered)));
     recovered.map_err(|error| {
         let message = format!("the journal in `{}` cannot be used: {error}", directory.display());
-        Failure::new("unavailable", Kind::Unavailable, message)
+        Failure::new("unavailable", FailureKind::Unavailable, message)
             .with_hint("check who owns it and whether it may be written")
     })
 }
 
-/// Removes what earlier daemons left lying, without making anybody wait.
-fn sweep(engine: &Arc<Engine>) {
-    let engine = Arc::clone(engine);
-    tokio::task::spawn_blocking(move || recover::sweep(&engine.scribe, &System));
-}
-
-/// The socket that systemd opened for us.
-fn inherited_socket() -> Option<OwnedFd> {
-    let mut inherited = listenfd::ListenFd::from_env();
-    inherited.take_unix_listener(0).ok().flatten().map(OwnedFd::from)
-}
-
 /// The ready word goes to whoever waits for it: the starter's pipe, the service manager, or a person.
-fn say_ready(socket: &str, on_demand: bool) {
+fn announce_ready(socket: &str, on_demand: bool) {
     let _ = sd_notify::notify(&[sd_notify::NotifyState::Ready]);
     if on_demand {
         let mut stdout = std::io::stdout();
@@ -215,7 +212,7 @@ fn say_ready(socket: &str, on_demand: bool) {
 }
 
 /// The first signal lets us finish; the second ends us at once, which is safe for every file.
-fn leave_on_signals(engine: &Arc<Engine>) -> Result<(), Failure> {
+fn handle_signals(engine: &Arc<Engine>) -> Result<(), Failure> {
     let cannot = |error| Failure::internal(format!("cannot listen for signals: {error}"));
     let mut terminate = signal(SignalKind::terminate()).map_err(cannot)?;
     let mut interrupt = signal(SignalKind::interrupt()).map_err(cannot)?;
@@ -229,14 +226,14 @@ fn leave_on_signals(engine: &Arc<Engine>) -> Result<(), Failure> {
             if leaving {
                 std::process::exit(0);
             }
-            engine.post(Event::Leave(Why::Signal));
+            engine.lifecycle.leave(ExitReason::Signal);
         }
     });
     Ok(())
 }
 
 /// A file over the system's limit is an error of that write, not our end: a signal that is heard does not kill.
-fn outlive_large_files() {
+fn ignore_sigxfsz() {
     let _ = signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()));
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::fmt;
 
-use crate::chance;
+use crate::ids;
 
 const PREFIX: &str = ".trellis-";
 const SUFFIX: &str = ".vtmp";
@@ -18,19 +18,13 @@ pub struct TempName(String);
 
 impl DaemonId {
     /// An id that no other daemon has, as far as chance allows.
-    pub fn new() -> Self {
-        Self(chance::number() as u32)
+    pub fn random() -> Self {
+        Self(ids::random_u64() as u32)
     }
 
     /// A name that no other file has.
-    pub fn name(self) -> TempName {
-        TempName(format!("{PREFIX}{self}-{:016x}{SUFFIX}", chance::number()))
-    }
-}
-
-impl Default for DaemonId {
-    fn default() -> Self {
-        Self::new()
+    pub fn new_temp_name(self) -> TempName {
+        TempName(format!("{PREFIX}{self}-{:016x}{SUFFIX}", ids::random_u64()))
     }
 }
 
@@ -50,13 +44,13 @@ impl TempName {
     }
 
     /// Another name of the same daemon.
-    pub fn twin(&self) -> Self {
+    pub fn sibling(&self) -> Self {
         let daemon = &self.0[PREFIX.len()..PREFIX.len() + 8];
-        Self(format!("{PREFIX}{daemon}-{:016x}{SUFFIX}", chance::number()))
+        Self(format!("{PREFIX}{daemon}-{:016x}{SUFFIX}", ids::random_u64()))
     }
 
     /// Whether it is a file of this daemon.
-    pub fn is_of(&self, daemon: DaemonId) -> bool {
+    pub fn is_from(&self, daemon: DaemonId) -> bool {
         self.0[PREFIX.len()..].starts_with(&daemon.to_string())
     }
 
@@ -77,11 +71,11 @@ mod tests {
 
     #[test]
     fn our_names_are_recognised_and_no_others() {
-        let daemon = DaemonId::new();
-        let name = daemon.name();
+        let daemon = DaemonId::random();
+        let name = daemon.new_temp_name();
         assert_eq!(TempName::parse(name.as_str()), Some(name.clone()));
-        assert!(name.is_of(daemon) && name.twin().is_of(daemon));
-        assert_ne!(name, name.twin());
+        assert!(name.is_from(daemon) && name.sibling().is_from(daemon));
+        assert_ne!(name, name.sibling());
         for other in
             [".trellis-x.vtmp", "a.vtmp", ".trellis-00000000-0000000000000000.tmp", ".trellis-00000000-xyz.vtmp"]
         {

@@ -1,10 +1,11 @@
 //! Edit → disk → acknowledged.
 //!
-//! A writing tool has computed on what it saw. Here its files are locked, both halves run again so that
-//! nothing of ours can move under them, and the scribe writes. What somebody else moved meanwhile makes
-//! the tool run again; a call that was carried out before is answered from the journal.
+//! A writing tool has planned an edit on what it read. Here its files are locked, the plan is made again if a lock
+//! was contended, and the writer applies it. If somebody else changed a file meanwhile the tool runs again; a call
+//! that was carried out before is answered from the answer cache.
 
-use std::sync::OnceLock;
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 use trellis_protocol::Failure;
@@ -12,220 +13,262 @@ use trellis_protocol::Failure;
 use super::{Engine, answers};
 use crate::clock::Now;
 use crate::disk::journal::CallId;
-use crate::disk::scribe::{Remembered, Wanted, Written};
-use crate::disk::write::{Target, Unwritten};
-use crate::disk::{Eyes, FileName, RelativePath, Reporter, Trust};
-use crate::families::Registered;
-use crate::families::edit::{Edit, FileEdit, New, Old, Unwritable};
-use crate::families::need::{Links, Place, Unseen};
-use crate::tools::{Answer, Halves, Session};
+use crate::disk::staged_file::{WriteError, WriteTarget};
+use crate::disk::writer::{CallRecord, FileWrite, WriteReceipt};
+use crate::disk::{
+    DiskReader, Expected, FileKey, ReadError, ReadMode, RelativePath, SymlinkPolicy, TreeLocation, UnverifiedReads,
+};
+use crate::families::FamilyDescriptor;
+use crate::families::edit::{Edit, EditError, FileEdit, Replacement};
+use crate::families::need::ReadContext;
+use crate::families::{Answer, ProgressReporter, SessionContext, TwoPhase};
+use crate::trees::{Author, ChangeKind, Origin, OwnWrite};
 
-/// How often a tool runs again because somebody else keeps changing its files.
-const ATTEMPTS: usize = 5;
+/// How often a tool is planned again because somebody else keeps changing its files.
+const MAX_REPLANS: usize = 5;
 
-/// A writing call.
 #[derive(Debug)]
-pub struct Writing<'a> {
+pub struct WriteCall<'a> {
     /// Whose tool it is.
-    pub family: &'a Registered,
-    /// Its halves.
-    pub halves: &'a Halves<Map<String, Value>, (Answer, Edit)>,
-    /// Its arguments.
+    pub family: &'a FamilyDescriptor,
+    pub two_phase: &'a TwoPhase<Map<String, Value>, (Answer, Edit)>,
     pub arguments: &'a Map<String, Value>,
     /// Which call it is, if it can come again.
     pub call: Option<CallId>,
     /// The caller's own name for the request, with its arguments.
     pub key: Option<String>,
+    pub author: Arc<Author>,
 }
 
-/// What the halves of a writing tool came to.
-struct Computed {
+/// A planned edit and its answer.
+struct PlannedEdit {
     answer: Answer,
     edit: Edit,
     /// What must be locked for it.
-    files: Vec<FileName>,
+    files: Vec<FileKey>,
 }
 
 impl Engine {
     /// Carries out a writing call, exactly once.
-    pub fn commit(&self, writing: &Writing<'_>, session: &Session, reporter: &Reporter) -> Result<Answer, Failure> {
-        let names = answers::names(writing.call.as_ref(), writing.key.as_deref());
+    pub fn commit(
+        &self,
+        write_call: &WriteCall<'_>,
+        session: &SessionContext,
+        reporter: &ProgressReporter,
+    ) -> Result<Answer, Failure> {
+        let names = answers::answer_keys(write_call.call.as_ref(), write_call.key.as_deref());
         // The same call on another connection waits here, and then finds the answer.
         let _once = self.calls_in_progress.take(names.clone());
         if let Some(answer) = self.answers.lock().find(&names) {
             return answer;
         }
-        let eyes = self.eyes(session, reporter);
+        let context = self.read_context(session, reporter);
         let done = |answer: Answer| {
-            self.answers.lock().remember(&names, &answers::record(&answer));
+            self.answers.lock().remember(&names, &answers::to_stored(&answer));
             Ok(answer)
         };
-        let computed = self.compute(writing, &eyes, true)?;
-        if computed.edit.is_empty() {
-            return done(computed.answer);
+        let planned = self.plan(write_call, &context, true)?;
+        if planned.edit.is_empty() {
+            return done(planned.answer);
         }
-        let mut locked = computed.files.clone();
-        let first = computed.edit.files.first().map(|file| file.path.clone());
-        // What was computed before the locks holds if nobody had to be waited for: the scribe looks at its files
+        let mut locked = planned.files.clone();
+        let first = planned.edit.files.first().map(|file| file.path.clone());
+        // What was computed before the locks holds if nobody had to be waited for: the writer looks at its files
         // once more, but not at what else is in their directories.
-        let mut computed = Some(computed).filter(|computed| computed.edit.alone_in.is_empty());
-        let mut has_moved = false;
-        for _ in 0..ATTEMPTS {
-            let held = self.files_in_progress.take(locked.iter().cloned());
+        let mut planned = Some(planned).filter(|planned| planned.edit.locked_directories.is_empty());
+        let mut has_changed = false;
+        for _ in 0..MAX_REPLANS {
+            let guard = self.files_in_progress.take(locked.iter().cloned());
             if reporter.is_cancelled() {
                 return Err(Failure::new(
                     "cancelled",
-                    trellis_protocol::Kind::Unavailable,
+                    trellis_protocol::FailureKind::Unavailable,
                     "cancelled; nothing was done",
                 ));
             }
-            let Computed { answer, edit, files } = match computed.take().filter(|_| !held.waited()) {
-                Some(computed) => computed,
-                None => self.compute(writing, &eyes, !has_moved)?,
+            let PlannedEdit { answer, edit, files } = match planned.take().filter(|_| !guard.was_contended()) {
+                Some(planned) => planned,
+                None => self.plan(write_call, &context, !has_changed)?,
             };
             if edit.is_empty() {
                 return done(answer);
             }
-            if !held.covers(&files) {
+            if !guard.holds_all(&files) {
                 locked = files;
                 continue;
             }
-            let stamped = OnceLock::new();
+            let answer_with_meta = OnceLock::new();
             let remember = || {
-                let answer = stamped.get_or_init(|| edit.stamped(answer.clone()));
-                let (call, key) = (writing.call.clone(), writing.key.clone());
-                Remembered { call, key, answer: answers::record(answer) }
+                let answer = answer_with_meta.get_or_init(|| edit.add_deferred_meta(answer.clone()));
+                let (call, key) = (write_call.call.clone(), write_call.key.clone());
+                CallRecord { call, key, answer: answers::to_stored(answer) }
             };
-            match self.put_down(&edit, Some(&remember), &eyes) {
-                Ok(remembered) => {
-                    let recorded = remembered.unwrap_or_default().answer;
+            let origin = Origin::Call(Arc::clone(&write_call.author));
+            match self.apply_edit(&edit, Some(&remember), &origin, &context) {
+                Ok(call_record) => {
+                    let recorded = call_record.unwrap_or_default().answer;
                     self.answers.lock().remember(&names, &recorded);
-                    return Ok(stamped.into_inner().unwrap_or(answer));
+                    return Ok(answer_with_meta.into_inner().unwrap_or(answer));
                 }
-                Err((_, Unwritten::Moved)) => has_moved = true,
-                Err((_, Unwritten::Unknown)) => return Err(answers::outcome_unknown()),
-                Err((path, why)) => return Err((writing.family.unwritten)(&path, &unwritable(why))),
+                Err((_, WriteError::Changed)) => has_changed = true,
+                Err((_, WriteError::OutcomeUnknown)) => return Err(answers::outcome_unknown()),
+                Err((path, why)) => return Err((write_call.family.write_failure)(&path, &edit_error(why))),
             }
         }
         Err(match first {
-            Some(path) => (writing.family.unwritten)(&path, &Unwritable::KeepsMoving),
+            Some(path) => (write_call.family.write_failure)(&path, &EditError::Busy),
             None => Failure::internal("an edit has files"),
         })
     }
 
-    /// Runs both halves of a tool, and says which files it wants locked. Unless somebody was seen to interfere, a
-    /// file that is going to be replaced need not be compared before: the scribe does so.
-    fn compute(&self, writing: &Writing<'_>, eyes: &Eyes<'_>, may_trust: bool) -> Result<Computed, Failure> {
-        let run = |eyes: &Eyes<'_>| -> Result<Computed, Failure> {
-            let now = Now::read(&eyes.session.zone.0);
-            let (answer, edit) = writing.halves.run(writing.arguments, eyes, &now)?;
-            let files = file_names(&edit, eyes, writing.family)?;
-            Ok(Computed { answer, edit, files })
+    /// Runs both phases of a tool, and says which files it wants locked. Unless somebody was seen to interfere, a
+    /// file that is going to be replaced need not be compared before: the writer does so.
+    fn plan(
+        &self,
+        write_call: &WriteCall<'_>,
+        context: &ReadContext<'_>,
+        allow_unverified: bool,
+    ) -> Result<PlannedEdit, Failure> {
+        let run = |context: &ReadContext<'_>| -> Result<PlannedEdit, Failure> {
+            let now = Now::read(&context.session.zone.0);
+            let (answer, edit) = write_call.two_phase.run(write_call.arguments, context, &now)?;
+            let files = lock_keys(&edit, context, write_call.family)?;
+            Ok(PlannedEdit { answer, edit, files })
         };
-        if may_trust {
-            let trust = Trust::default();
-            let computed = run(&Eyes { trust: Some(&trust), ..*eyes });
-            if trust.holds_for(computed.as_ref().map_or(&[], |computed| &computed.files)) {
-                return computed;
+        if allow_unverified {
+            let unverified = UnverifiedReads::default();
+            let planned = run(&context.with_mode(ReadMode::Unverified(&unverified)));
+            if unverified.all_replaced(planned.as_ref().map_or(&[], |planned| &planned.files)) {
+                return planned;
             }
         }
-        run(eyes)
+        run(context)
     }
 
     /// Has an edit written whose files are locked; what the journal has of it. What is not to be remembered is not
     /// in the journal.
-    pub(super) fn put_down(
+    pub(super) fn apply_edit(
         &self,
         edit: &Edit,
-        remember: Option<&(dyn Fn() -> Remembered + Sync)>,
-        eyes: &Eyes<'_>,
-    ) -> Result<Option<Remembered>, (RelativePath, Unwritten)> {
+        remember: Option<&(dyn Fn() -> CallRecord + Sync)>,
+        origin: &Origin,
+        context: &ReadContext<'_>,
+    ) -> Result<Option<CallRecord>, (RelativePath, WriteError)> {
         let mut files = Vec::with_capacity(edit.files.len());
+        let mut trees = Vec::with_capacity(edit.files.len());
         for file in &edit.files {
-            let about = |unseen: Unseen| (file.path.clone(), Unwritten::Unseen(unseen));
-            let (target, tree) = target(&file.place, &file.path, file.links, file.old, eyes).map_err(about)?;
+            let about = |read_error: ReadError| (file.path.clone(), WriteError::Read(read_error));
+            let Located { target, base, tree } =
+                locate(&file.place, &file.path, file.links, file.old, &context.disk).map_err(about)?;
             let new = match &file.new {
-                New::Content(bytes, _) => Some(&bytes[..]),
-                New::Nothing => None,
+                Replacement::Content(bytes, _) => Some(&bytes[..]),
+                Replacement::Nothing => None,
             };
-            let (old, seen, held) = (file.old, file.seen, file.held.clone());
-            files.push(Wanted { target, tree, old, seen, held, new });
+            let (old, expected_stamp, expected_bytes) = (file.old, file.expected_stamp, file.expected_bytes.clone());
+            files.push(FileWrite { target, tree: base, old, expected_stamp, expected_bytes, new });
+            trees.push(tree);
         }
         let mut directories = Vec::with_capacity(edit.directories.len());
         for (place, path) in &edit.directories {
-            let about = |unseen: Unseen| (path.clone(), Unwritten::Unseen(unseen));
-            directories.push(target(place, path, Links::Inside, Old::Absent, eyes).map_err(about)?.0);
+            let about = |read_error: ReadError| (path.clone(), WriteError::Read(read_error));
+            let directory = locate(place, path, SymlinkPolicy::FollowInsideTree, Expected::Absent, &context.disk);
+            directories.push(directory.map_err(about)?.target);
         }
         let first = || edit.files[0].path.clone();
-        let written = self.scribe.write(&files, &directories, remember, eyes.session.umask);
-        let Written { left, remembered } = written.map_err(|why| (first(), why))?;
-        for ((file, wanted), state) in edit.files.iter().zip(&files).zip(left) {
-            if let (New::Content(_, Some(made)), Some((identity, digest)), Ok((device, inode))) =
-                (&file.new, state, wanted.target.root.number())
+        let absolute = |file_write: &FileWrite<'_>| file_write.tree.join(file_write.target.path.as_str());
+        let in_progress = self.trees.begin_write(files.iter().map(absolute).collect());
+        let written = self.writer.write(&files, &directories, remember, context.session.umask);
+        let WriteReceipt { left, call_record } = written.map_err(|why| (first(), why))?;
+        let mut own_writes = Vec::with_capacity(files.len());
+        for (((file, file_write), state), tree) in edit.files.iter().zip(&files).zip(left).zip(trees) {
+            let kind = match (file_write.old, file_write.new) {
+                (_, None) => ChangeKind::Removed,
+                (Expected::Absent, Some(_)) => ChangeKind::Created,
+                (_, Some(_)) => ChangeKind::Modified,
+            };
+            let stamp = state.map(|(stamp, _)| stamp);
+            own_writes.push(OwnWrite { tree, path: absolute(file_write), kind, stamp });
+            if let (Replacement::Content(_, Some(made)), Some((stamp, digest)), Ok((device, inode))) =
+                (&file.new, state, file_write.target.root.directory_id())
             {
-                let name = (device, inode, wanted.target.path.clone());
-                self.models.learn(&name, identity, digest, made.clone());
+                let name = (device, inode, file_write.target.path.clone());
+                self.models.insert_written(&name, stamp, digest, made.clone());
             }
         }
-        self.ingest(&files);
-        Ok(remembered)
+        in_progress.finish(own_writes, origin);
+        Ok(call_record)
     }
 }
 
-/// Where a file is to be written, and the path of its tree. A tree that is missing is made with a new
-/// file in it: then the nearest directory that exists stands for the root.
-fn target(
-    place: &Place,
+/// Where a file is to be written.
+struct Located {
+    target: WriteTarget,
+    /// The directory from which the target's path counts: the tree, or what there is of the way to it.
+    base: PathBuf,
+    tree: PathBuf,
+}
+
+/// A tree that is missing is made with a new file in it: then the nearest directory that exists stands for the root.
+fn locate(
+    place: &TreeLocation,
     path: &RelativePath,
-    links: Links,
-    old: Old,
-    eyes: &Eyes<'_>,
-) -> Result<(Target, std::path::PathBuf), Unseen> {
-    let tree = place.tree(eyes)?;
-    let found = eyes.roots.open(&tree);
-    let (root, path, tree) = match found {
+    links: SymlinkPolicy,
+    old: Expected,
+    disk: &DiskReader<'_>,
+) -> Result<Located, ReadError> {
+    let tree = disk.tree(place)?;
+    let found = disk.roots.open(&tree);
+    let (root, path, base) = match found {
         Ok(root) => {
-            let path = if old == Old::Absent { path.clone() } else { root.spelt(path, links) };
-            let path = root.real(&path, links)?;
-            (root, path, tree)
+            let path = if old == Expected::Absent { path.clone() } else { root.on_disk_name(path, links) };
+            let path = root.resolve_links(&path, links)?;
+            (root, path, tree.clone())
         }
-        Err(Unseen::NoTree) if old == Old::Absent => {
-            let missing = |above: &&std::path::Path| !above.is_dir();
-            let above = tree.ancestors().find(|above| !missing(above)).ok_or(Unseen::NoTree)?.to_owned();
-            let way = tree.strip_prefix(&above).map_err(|_| Unseen::NoTree)?;
-            let way = way.to_str().and_then(RelativePath::of_names).ok_or(Unseen::NoTree)?;
-            (eyes.roots.open(&above)?, way.below(path), above)
+        Err(ReadError::TreeMissing) if old == Expected::Absent => {
+            let above = tree.ancestors().find(|above| above.is_dir()).ok_or(ReadError::TreeMissing)?.to_owned();
+            let way = tree.strip_prefix(&above).map_err(|_| ReadError::TreeMissing)?;
+            let way = way.to_str().and_then(RelativePath::from_components).ok_or(ReadError::TreeMissing)?;
+            (disk.roots.open(&above)?, way.join_path(path), above)
         }
-        Err(unseen) => return Err(unseen),
+        Err(read_error) => return Err(read_error),
     };
-    Ok((Target { root, path, links }, tree))
+    Ok(Located { target: WriteTarget { root, path, links }, base, tree })
 }
 
 /// What must be locked for an edit. A new file in a directory that is locked needs no lock of its own: its name
 /// depends on what was counted there, and would be another one each time somebody had to be waited for.
-pub(super) fn file_names(edit: &Edit, eyes: &Eyes<'_>, family: &Registered) -> Result<Vec<FileName>, Failure> {
+pub(super) fn lock_keys(
+    edit: &Edit,
+    context: &ReadContext<'_>,
+    family: &FamilyDescriptor,
+) -> Result<Vec<FileKey>, Failure> {
     let is_counted = |file: &&FileEdit| {
         let above = file.path.ancestors().last().flatten();
-        let is_alone = |(place, path): &(Place, RelativePath)| *place == file.place && Some(path) == above.as_ref();
-        file.old == Old::Absent && edit.alone_in.iter().any(is_alone)
+        let is_alone =
+            |(place, path): &(TreeLocation, RelativePath)| *place == file.place && Some(path) == above.as_ref();
+        file.old == Expected::Absent && edit.locked_directories.iter().any(is_alone)
     };
     let files = edit.files.iter().filter(|file| !is_counted(file));
     let files = files.map(|file| (&file.place, &file.path, file.links, file.old));
-    let directories = edit.alone_in.iter().map(|(place, path)| (place, path, Links::Inside, Old::Absent));
+    let directories = edit
+        .locked_directories
+        .iter()
+        .map(|(place, path)| (place, path, SymlinkPolicy::FollowInsideTree, Expected::Absent));
     let name = |place, path, links, old| {
-        let (target, _) = target(place, path, links, old, eyes)?;
-        let (device, inode) = target.root.number()?;
+        let Located { target, .. } = locate(place, path, links, old, &context.disk)?;
+        let (device, inode) = target.root.directory_id()?;
         Ok((device, inode, target.path))
     };
-    let fail = |path, unseen| (family.unwritten)(path, &Unwritable::Unseen(unseen));
+    let fail = |path, read_error| (family.write_failure)(path, &EditError::Read(read_error));
     let all = files.chain(directories);
-    all.map(|(place, path, links, old)| name(place, path, links, old).map_err(|unseen| fail(path, unseen))).collect()
+    all.map(|(place, path, links, old)| name(place, path, links, old).map_err(|read_error| fail(path, read_error)))
+        .collect()
 }
 
-fn unwritable(why: Unwritten) -> Unwritable {
+fn edit_error(why: WriteError) -> EditError {
     match why {
-        Unwritten::Moved | Unwritten::Unknown => Unwritable::KeepsMoving,
-        Unwritten::Unseen(unseen) => Unwritable::Unseen(unseen),
-        Unwritten::Failed(error) => Unwritable::of(&error),
+        WriteError::Changed | WriteError::OutcomeUnknown => EditError::Busy,
+        WriteError::Read(read_error) => EditError::Read(read_error),
+        WriteError::Io(error) => EditError::of(&error),
     }
 }

@@ -1,74 +1,58 @@
-//! The only owner of the state.
+//! What all sessions share: files, models, index, answers, and how long the daemon stays.
 //!
-//! Everything that happens arrives as an [`Event`] on one channel and is worked off by one thread,
-//! which publishes the next [`Snapshot`]. Readers take a snapshot and never wait; what many threads
-//! touch independently (sessions, opened roots) stands beside it.
+//! Nothing here belongs to one session. What is read and written for a call goes through here; what follows from a
+//! write reaches index, sessions and feed through `trees`.
 
-/// All that can wake us, in one enum.
-pub mod event;
-
-/// One event → the next state.
-pub mod turn;
+/// When the daemon leaves.
+pub mod lifecycle;
 
 /// Edit → disk → acknowledged.
 pub mod commit;
 
-/// What is made from other files, a moment later.
-pub mod afterwards;
+/// Files that are regenerated from others.
+pub mod derived_files;
 
-/// Changes and writes → the index.
-pub mod ingest;
+/// Changes → notifications to sessions.
+pub mod notices;
 
-/// Locks by name.
-pub mod locks;
+/// What was changed, when and by whom.
+pub mod feed;
 
-/// What was answered to writes.
 pub mod answers;
 
-/// The trees that a session works with.
-pub mod attend;
+/// What `status` shows.
+pub mod status;
 
-/// How we are, for people and for `status`.
-pub mod health;
-
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::thread;
 use std::time::{Duration, Instant};
 
-use arc_swap::{ArcSwap, ArcSwapOption};
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use arc_swap::ArcSwapOption;
 use dashmap::{DashMap, DashSet};
 use jiff::tz::TimeZone;
 use parking_lot::Mutex;
-use tokio::sync::broadcast;
-use tokio_util::sync::CancellationToken;
 use trellis_protocol::SessionKey;
-use trellis_protocol::endpoint::Places;
+use trellis_protocol::control::Progress;
+use trellis_protocol::endpoint::TrellisPaths;
 
-pub use answers::Answers;
-pub use attend::Attended;
-pub use event::Event;
-use ingest::Ears;
-pub use locks::Locks;
-pub use turn::{Snapshot, State, Verdict};
+pub use answers::AnswerCache;
+use feed::Feed;
+use lifecycle::{ClientGuard, Lifecycle};
+pub use notices::Notification;
+use notices::Notifier;
 
 use crate::clock::Now;
 use crate::config::Settings;
-use crate::disk::known::Memory;
-use crate::disk::scribe::Scribe;
-use crate::disk::{Eyes, FileName, Models, Reporter, Roots, project};
-use crate::http::listen::Standing;
-use crate::index::Index;
-use crate::tools::{Notice, Registry, Session};
-use crate::watch::Watch;
-
-/// When nothing has happened for so long, what sessions and indexing left behind is given back to the system.
-const QUIET: Duration = Duration::from_secs(1);
-
-/// Notices that a slow session may fall behind by before it is told that anything may have changed.
-const NOTICES_KEPT: usize = 256;
+use crate::disk::writer::AtomicWriter;
+use crate::disk::{DiskReader, FileKey, ModelCache, ReadMode, RootDirCache};
+use crate::families::need::ReadContext;
+use crate::families::{ProgressReporter, Registry, SessionContext};
+use crate::index::{IndexEvent, SearchIndex};
+use crate::locks::KeyedLocks;
+use crate::projects::{ProjectRegistry, ProjectStore};
+use crate::trees::{ChangeSubscriber, Trees};
 
 /// The state, as every thread may use it.
 #[derive(Debug)]
@@ -76,77 +60,80 @@ pub struct Engine {
     /// Every tool of every family.
     pub registry: Registry,
     /// Directories that are open already.
-    pub roots: Roots,
+    pub roots: RootDirCache,
     /// Projects that sessions or the configuration made known.
-    pub projects: project::Known,
-    /// What is known of files already.
-    pub models: Models,
-    /// What watches the trees that sessions work with.
-    pub watch: Arc<Watch>,
-    /// What can be found by its words.
-    pub index: Arc<Index>,
-    /// The only hand that writes.
-    pub scribe: Scribe,
-    /// What was answered to writes.
-    pub answers: Mutex<Answers>,
+    pub projects: ProjectRegistry,
+    pub models: ModelCache,
+    pub trees: Arc<Trees>,
+    pub index: Arc<SearchIndex>,
+    pub writer: AtomicWriter,
+    pub answers: Mutex<AnswerCache>,
     /// Writing calls that are being carried out.
-    pub calls_in_progress: Locks<answers::Name>,
+    pub calls_in_progress: KeyedLocks<answers::AnswerKey>,
     /// Files that are being written.
-    pub files_in_progress: Locks<FileName>,
-    /// What will be made from other files in a moment.
-    pub afterwards: DashSet<afterwards::Shared>,
+    pub files_in_progress: KeyedLocks<FileKey>,
+    /// Jobs that will regenerate derived files.
+    pub derived_files: DashSet<derived_files::DerivedJobKey>,
     /// Sessions that are connected now.
-    pub sessions: DashMap<SessionKey, Arc<Connected>>,
+    pub sessions: DashMap<SessionKey, Arc<ClientStatus>>,
     /// Surfaces whose list of tools has been kept for proxies without a daemon.
-    pub remembered: DashSet<String>,
+    pub cached_tool_lists: DashSet<String>,
     /// Things that happened since the start.
-    pub counters: Counters,
+    pub counters: EngineCounters,
     /// What was set, and by whom.
     pub settings: Settings,
     /// How this process came to be.
-    pub life: Life,
-    /// Cancelled when we leave: no new work, finish what is in flight.
-    pub leaving: CancellationToken,
-    snapshot: ArcSwap<Snapshot>,
-    events: Sender<Event>,
-    told: broadcast::Sender<Arc<Told>>,
+    pub process: ProcessInfo,
+    pub lifecycle: Arc<Lifecycle>,
+    pub notifier: Arc<Notifier>,
+    pub feed: Arc<Feed>,
+    /// Work in the background, if there is any.
+    progress: Arc<Mutex<Option<Progress>>>,
 }
 
-/// What sessions may want to hear about.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
-    /// A family's resources, prompts or tools changed.
-    Noticed {
-        /// Whose they are.
-        family: &'static str,
-        /// What changed.
-        notices: Vec<Notice>,
-    },
-    /// Something a person should know.
-    Warned(String),
-}
-
-/// How this process came to be.
+/// How this process was started, and where it listens.
 #[derive(Debug, Clone)]
-pub struct Life {
+pub struct ProcessInfo {
     /// When it was ready.
     pub since: Instant,
     /// Where it listens.
     pub socket: String,
     /// Where it keeps its own things.
-    pub places: Places,
+    pub paths: TrellisPaths,
     /// Who started it.
     pub started_by: StartedBy,
     /// Where it was started, by a person or by the proxy that needed it.
     pub started_in: Option<PathBuf>,
     /// Whether the HTTP gateway runs.
-    pub gateway: Standing,
+    pub gateway: GatewayState,
 }
 
-impl Life {
+/// Whether the HTTP gateway runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum GatewayState {
+    /// Nobody asked for it.
+    Off,
+    /// It listens here.
+    On(SocketAddr),
+    /// It was asked for and could not start.
+    Failed(String),
+}
+
+impl GatewayState {
+    /// For `status`: the address, `off`, or why it does not run.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Off => "off".to_owned(),
+            Self::On(address) => format!("http://{address}"),
+            Self::Failed(why) => format!("not running: {why}"),
+        }
+    }
+}
+
+impl ProcessInfo {
     /// Whether the daemon leaves when nobody has needed it for a while: whoever calls over HTTP starts none.
-    pub fn idles(&self) -> bool {
-        self.started_by == StartedBy::Demand && !matches!(self.gateway, Standing::On(_))
+    pub fn exits_when_idle(&self) -> bool {
+        self.started_by == StartedBy::Demand && !matches!(self.gateway, GatewayState::On(_))
     }
 }
 
@@ -158,12 +145,12 @@ pub enum StartedBy {
     /// systemd or launchd.
     Service,
     /// A person, in a terminal.
-    Hand,
+    Terminal,
 }
 
-/// A session that is connected now.
+/// A connected session, for the status report.
 #[derive(Debug, Default)]
-pub struct Connected {
+pub struct ClientStatus {
     /// For display only.
     pub pid: u32,
     /// For display only.
@@ -176,7 +163,7 @@ pub struct Connected {
 
 /// Things that happened since the start.
 #[derive(Debug, Default)]
-pub struct Counters {
+pub struct EngineCounters {
     /// Connections that were greeted.
     pub sessions: AtomicU64,
     /// Tool calls that were answered.
@@ -190,164 +177,106 @@ pub struct Counters {
 }
 
 impl Engine {
-    /// Starts the thread that owns the state.
+    /// Starts the thread that watches. Whoever serves has to run the lifecycle, too.
     pub fn start(
         registry: Registry,
         settings: Settings,
-        life: Life,
-        scribe: Scribe,
-        answers: Answers,
-        mut warnings: Vec<String>,
+        process: ProcessInfo,
+        writer: AtomicWriter,
+        answers: AnswerCache,
+        warnings: Vec<String>,
     ) -> Arc<Self> {
-        let (events, inbox) = crossbeam_channel::unbounded();
-        let idle = life.idles().then_some(settings.idle_seconds.value);
-        let state = State::new(idle.map(Duration::from_secs), Instant::now());
-        let told = broadcast::Sender::new(NOTICES_KEPT);
-        let ears = Ears { events: events.clone(), told: told.clone(), index: Arc::default() };
+        let idle = process.exits_when_idle().then_some(settings.idle_seconds.value);
+        let lifecycle = Arc::new(Lifecycle::new(idle.map(Duration::from_secs)));
         let grace = Duration::from_secs(settings.grace_seconds.value);
-        let watch = Watch::start(Arc::new(ears.clone()), grace).expect("a thread can be started at start-up");
-        let watch = Arc::new(watch);
-        let (home, index) = (life.places.cache.join("index"), Arc::clone(&ears.index));
-        let index = index.get_or_init(|| {
-            let hear = move |told| ears.hear(told);
-            Arc::new(Index::new(home, registry.families(), Arc::clone(&watch), grace, hear))
-        });
-        let index = Arc::clone(index);
-        let (memory, warning) = Memory::open(life.places.state.join("roots.json"), Now::read(&TimeZone::UTC).at);
-        warnings.extend(warning);
-        let marks = registry.families().iter().flat_map(|family| family.project_marks).copied().collect();
-        let projects = project::Known::outside(std::env::home_dir())
+        let trees = Trees::start(grace, process.paths.cookies.clone()).expect("a thread can be started at start-up");
+        let families = registry.families();
+        let notifier = Notifier::new(families, Arc::clone(&trees), Arc::clone(&lifecycle));
+        let feed = Feed::new(process.paths.state.join("feed"));
+        let progress = Arc::new(Mutex::new(None));
+        let on_event = {
+            let (notifier, progress) = (Arc::clone(&notifier), Arc::clone(&progress));
+            move |event| match event {
+                IndexEvent::CatchingUp(step) => *progress.lock() = step,
+                IndexEvent::Warning(warning) => notifier.warn(&warning),
+            }
+        };
+        let home = process.paths.cache.join("index");
+        let index = Arc::new(SearchIndex::new(home, families, Arc::clone(&trees), on_event));
+        // The index first: whoever hears of a change may search for it.
+        let subscribers: [Arc<dyn ChangeSubscriber>; 3] =
+            [Arc::clone(&index) as _, Arc::clone(&notifier) as _, Arc::clone(&feed) as _];
+        trees.set_subscribers(subscribers.into());
+        let (project_store, warning) =
+            ProjectStore::open(process.paths.state.join("roots.json"), Now::read(&TimeZone::UTC).at);
+        let marks = families.iter().flat_map(|family| family.project_marks).copied().collect();
+        let projects = ProjectRegistry::new(std::env::home_dir())
             .recognising(marks, settings.adopt_projects.value)
-            .remembering(memory);
+            .with_store(project_store);
         for root in &settings.roots.value {
-            projects.trust(root);
+            projects.add(root);
         }
-        let engine = Arc::new(Self {
+        warnings.iter().chain(&warning).for_each(|warning| lifecycle.warn(warning));
+        Arc::new(Self {
             registry,
-            roots: Roots::default(),
+            roots: RootDirCache::default(),
             projects,
-            models: Models::default(),
-            watch,
+            models: ModelCache::default(),
+            trees,
             index,
-            scribe,
+            writer,
             answers: Mutex::new(answers),
-            calls_in_progress: Locks::default(),
-            files_in_progress: Locks::default(),
-            afterwards: DashSet::new(),
+            calls_in_progress: KeyedLocks::default(),
+            files_in_progress: KeyedLocks::default(),
+            derived_files: DashSet::new(),
             sessions: DashMap::new(),
-            remembered: DashSet::new(),
-            counters: Counters::default(),
+            cached_tool_lists: DashSet::new(),
+            counters: EngineCounters::default(),
             settings,
-            life,
-            leaving: CancellationToken::new(),
-            snapshot: ArcSwap::from_pointee(state.snapshot()),
-            events,
-            told,
-        });
-        let owner = Arc::clone(&engine);
-        thread::Builder::new()
-            .name("engine".into())
-            .spawn(move || owner.own(state, &inbox))
-            .expect("a thread can be started at start-up");
-        warnings.into_iter().for_each(|warning| engine.post(Event::Warned(warning)));
-        engine
+            process,
+            lifecycle,
+            notifier,
+            feed,
+            progress,
+        })
     }
 
-    /// Hands an event to the owner. After the end nobody listens, and nothing is lost by that.
-    pub fn post(&self, event: Event) {
-        let _ = self.events.send(event);
-    }
-
-    /// What looking takes, on behalf of a session.
-    pub fn eyes<'a>(&'a self, session: &'a Session, reporter: &'a Reporter) -> Eyes<'a> {
-        Eyes {
+    pub fn read_context<'a>(&'a self, session: &'a SessionContext, reporter: &'a ProgressReporter) -> ReadContext<'a> {
+        let disk = DiskReader {
             roots: &self.roots,
-            projects: &self.projects,
             models: &self.models,
-            index: Some(&self.index),
-            session,
-            reporter,
-            glance: None,
-            trust: None,
-        }
-    }
-
-    /// The newest snapshot.
-    pub fn snapshot(&self) -> Arc<Snapshot> {
-        self.snapshot.load_full()
-    }
-
-    /// Tells the sessions that asked to hear about it.
-    pub fn tell(&self, family: &'static str, notices: Vec<Notice>) {
-        if !notices.is_empty() {
-            // Nobody listening is no error.
-            let _ = self.told.send(Arc::new(Told::Noticed { family, notices }));
-        }
+            projects: &self.projects,
+            session: session.directories(),
+            mode: ReadMode::Blocking,
+        };
+        ReadContext { disk, search: Some(self.index.as_ref()), session, reporter }
     }
 
     /// Warns everybody: the log, `status`, and sessions that asked for log messages.
-    pub fn warn(&self, warning: String) {
-        let _ = self.told.send(Arc::new(Told::Warned(warning.clone())));
-        self.post(Event::Warned(warning));
+    pub fn warn(&self, warning: &str) {
+        self.notifier.warn(warning);
     }
 
-    /// From now on, everything that is told.
-    pub fn listen(&self) -> broadcast::Receiver<Arc<Told>> {
-        self.told.subscribe()
+    /// Counts a client until the guard is dropped: a daemon without clients may leave.
+    pub fn count_client(&self) -> ClientGuard {
+        self.lifecycle.count_client()
     }
 
-    /// Waits until everything that happened to watched files up to now is part of the snapshot, at most so
-    /// long; whether it is.
-    pub fn wait_until_seen(&self, patience: Duration) -> bool {
+    /// Waits until every change to watched files up to now can be found, at most so long; whether it can.
+    pub fn sync_barrier(&self, timeout: Duration) -> bool {
         let began = Instant::now();
-        let (done, wait) = crossbeam_channel::bounded(1);
-        if !self.watch.barrier(patience) {
-            return false;
-        }
-        // What was seen stands in the index's queue and in our own already, before this.
-        if !self.index.wait_until_seen(patience.saturating_sub(began.elapsed())) {
-            return false;
-        }
-        self.post(Event::Asked(done));
-        wait.recv_timeout(patience.saturating_sub(began.elapsed())).is_ok()
+        self.trees.barrier(timeout) && self.index.sync_barrier(timeout.saturating_sub(began.elapsed()))
     }
 
     /// Counts one thing that happened.
-    pub fn count(&self, which: impl Fn(&Counters) -> &AtomicU64) {
+    pub fn count(&self, which: impl Fn(&EngineCounters) -> &AtomicU64) {
         which(&self.counters).fetch_add(1, Ordering::Relaxed);
     }
 
-    /// The owner's whole life: one event after the other, until it is time to leave.
-    fn own(&self, mut state: State, inbox: &Receiver<Event>) {
-        let mut quiet_at = None;
-        loop {
-            let event = match state.deadline().into_iter().chain(quiet_at).min() {
-                Some(deadline) => match inbox.recv_deadline(deadline) {
-                    Ok(event) => event,
-                    Err(RecvTimeoutError::Timeout) if quiet_at.take_if(|at| *at <= Instant::now()).is_some() => {
-                        trellis_proxy::give_back();
-                        continue;
-                    }
-                    Err(RecvTimeoutError::Timeout) => Event::Idle,
-                    Err(RecvTimeoutError::Disconnected) => return,
-                },
-                None => match inbox.recv() {
-                    Ok(event) => event,
-                    Err(_) => return,
-                },
-            };
-            quiet_at = Some(Instant::now() + QUIET);
-            let asked = if let Event::Asked(done) = &event { Some(done.clone()) } else { None };
-            let verdict = state.turn(event, Instant::now());
-            self.snapshot.store(Arc::new(state.snapshot()));
-            if let Some(done) = asked {
-                let _ = done.send(());
-            }
-            if let Verdict::Leave(why) = verdict {
-                tracing::info!(%why, "leaving");
-                self.leaving.cancel();
-                return;
-            }
-        }
+    /// Finishes what is still in memory; nothing is written afterwards.
+    pub fn finish(&self, timeout: Duration) {
+        self.writer.finish();
+        self.feed.finish();
+        self.index.finish(timeout);
     }
 }

@@ -1,114 +1,79 @@
 //! What an op wants done to files, as data. Only `engine::commit` carries it out.
 
-use std::any::Any;
 use std::fmt;
 use std::io;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use serde_json::json;
-use trellis_protocol::{Failure, Kind};
+use trellis_protocol::{Failure, FailureKind};
 
-use crate::disk::{Digest, Identity, RelativePath};
-use crate::families::need::{FileSeen, Links, Model, Place, Unseen};
-use crate::tools::Answer;
+use crate::disk::{
+    Digest, Expected, FileContent, FileModel, FileStamp, PrebuiltModel, ReadError, RelativePath, SymlinkPolicy,
+    TreeLocation,
+};
+use crate::families::Answer;
 
 /// Changes to one or more files: all of them happen, in this order, or none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Edit {
-    /// The files.
     pub files: Vec<FileEdit>,
     /// Directories that shall be there, too, whether or not anything is in them.
-    pub directories: Vec<(Place, RelativePath)>,
+    pub directories: Vec<(TreeLocation, RelativePath)>,
     /// Directories in which nobody else of ours may write meanwhile, because the op has counted what is in them.
-    pub alone_in: Vec<(Place, RelativePath)>,
+    pub locked_directories: Vec<(TreeLocation, RelativePath)>,
     /// What the answer says besides, and takes long to compute.
-    stamp: Option<Stamp>,
+    deferred_meta: Option<DeferredMeta>,
 }
 
 /// A change to one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileEdit {
-    /// The tree.
-    pub place: Place,
+    pub place: TreeLocation,
     /// The file in it.
     pub path: RelativePath,
     /// What may stand on the way.
-    pub links: Links,
+    pub links: SymlinkPolicy,
     /// What the op saw there; anything else, and the op runs again.
-    pub old: Old,
+    pub old: Expected,
     /// In which state the file was then, if that is known: in the same state it holds the same.
-    pub seen: Option<Identity>,
+    pub expected_stamp: Option<FileStamp>,
     /// What the op saw there, if it is in memory anyway.
-    pub held: Option<Bytes>,
+    pub expected_bytes: Option<Bytes>,
     /// What shall be there.
-    pub new: New,
+    pub new: Replacement,
 }
 
-/// What an op saw where it wants to write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Old {
-    /// Nothing. Missing directories above it are made, the tree itself too.
-    Absent,
-    /// Bytes with this digest.
-    Content(Digest),
-}
-
-/// What shall be in a place.
+/// What a file shall hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum New {
+pub enum Replacement {
     /// These bytes, and the model of them if the op has made it.
-    Content(Bytes, Option<Made>),
+    Content(Bytes, Option<PrebuiltModel>),
     /// Nothing: the file goes. What it held stays in the journal.
     Nothing,
 }
 
-/// Something for an answer's `_meta` that follows from the bytes that are written. It is computed while the disk works.
+/// A `_meta` value that follows from the bytes to write. It is computed while the disk works.
 #[derive(Clone)]
-struct Stamp {
+struct DeferredMeta {
     name: &'static str,
     value: Arc<dyn Fn() -> String + Send + Sync>,
 }
 
-impl fmt::Debug for Stamp {
+impl fmt::Debug for DeferredMeta {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Stamp").field(&self.name).finish()
+        formatter.debug_tuple("DeferredMeta").field(&self.name).finish()
     }
 }
 
 /// A stamp says nothing that the bytes do not say.
-impl PartialEq for Stamp {
+impl PartialEq for DeferredMeta {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name
     }
 }
 
-impl Eq for Stamp {}
-
-/// A model that an op has made of the bytes it wants written, so that nobody has to read them again.
-#[derive(Debug, Clone)]
-pub struct Made {
-    /// Of the type that [`crate::families::need::ModelAt`] asks for.
-    pub model: Arc<dyn Any + Send + Sync>,
-    /// About how many bytes of memory it takes.
-    pub weight: usize,
-}
-
-impl Made {
-    /// Of this model.
-    pub fn of<M: Model>(model: Arc<M>) -> Self {
-        Self { weight: model.weight(), model }
-    }
-}
-
-/// A model says nothing that its bytes do not say.
-impl PartialEq for Made {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Made {}
+impl Eq for DeferredMeta {}
 
 impl Edit {
     /// Nothing is to be done.
@@ -118,9 +83,15 @@ impl Edit {
 
     /// A new file; one that is there by then is a conflict.
     #[must_use]
-    pub fn create(mut self, place: Place, path: RelativePath, links: Links, new: impl Into<Bytes>) -> Self {
-        let (old, new) = (Old::Absent, New::Content(new.into(), None));
-        self.files.push(FileEdit { place, path, links, old, seen: None, held: None, new });
+    pub fn create(
+        mut self,
+        place: TreeLocation,
+        path: RelativePath,
+        links: SymlinkPolicy,
+        new: impl Into<Bytes>,
+    ) -> Self {
+        let (old, new) = (Expected::Absent, Replacement::Content(new.into(), None));
+        self.files.push(FileEdit { place, path, links, old, expected_stamp: None, expected_bytes: None, new });
         self
     }
 
@@ -128,91 +99,111 @@ impl Edit {
     #[must_use]
     pub fn replace(
         self,
-        place: Place,
+        place: TreeLocation,
         path: RelativePath,
-        links: Links,
-        seen: &FileSeen,
+        links: SymlinkPolicy,
+        seen: &FileContent,
         new: impl Into<Bytes>,
     ) -> Self {
-        self.replace_digest(place, path, links, Digest::of(&seen.bytes), new).seen_in(seen.identity)
+        self.replace_digest(place, path, links, Digest::of(&seen.bytes), new).expect_stamp(seen.stamp)
     }
 
     /// The same, where the digest of what was seen is known.
     #[must_use]
     pub fn replace_digest(
         mut self,
-        place: Place,
+        place: TreeLocation,
         path: RelativePath,
-        links: Links,
+        links: SymlinkPolicy,
         seen: Digest,
         new: impl Into<Bytes>,
     ) -> Self {
-        let (old, new) = (Old::Content(seen), New::Content(new.into(), None));
-        self.files.push(FileEdit { place, path, links, old, seen: None, held: None, new });
+        let (old, new) = (Expected::Content(seen), Replacement::Content(new.into(), None));
+        self.files.push(FileEdit { place, path, links, old, expected_stamp: None, expected_bytes: None, new });
         self
+    }
+
+    /// Other bytes in place of those that were seen, or a new file if there was none.
+    #[must_use]
+    pub fn create_or_replace(
+        self,
+        place: TreeLocation,
+        path: RelativePath,
+        links: SymlinkPolicy,
+        seen: Option<&FileContent>,
+        new: impl Into<Bytes>,
+    ) -> Self {
+        match seen {
+            Some(seen) => self.replace(place, path, links, seen, new),
+            None => self.create(place, path, links, new),
+        }
     }
 
     /// With the state in which the file was that was named last.
     #[must_use]
-    pub fn seen_in(mut self, state: Identity) -> Self {
+    pub fn expect_stamp(mut self, state: FileStamp) -> Self {
         if let Some(file) = self.files.last_mut() {
-            file.seen = Some(state);
+            file.expected_stamp = Some(state);
         }
         self
     }
 
     /// With what was seen in the file that was named last, because it is in memory anyway.
     #[must_use]
-    pub fn held(mut self, bytes: Option<Bytes>) -> Self {
+    pub fn expect_bytes(mut self, bytes: Option<Bytes>) -> Self {
         if let Some(file) = self.files.last_mut() {
-            file.held = bytes;
+            file.expected_bytes = bytes;
         }
         self
     }
 
     /// The file goes, if it holds what was seen.
     #[must_use]
-    pub fn remove(mut self, place: Place, path: RelativePath, links: Links, seen: Digest) -> Self {
-        let (old, new) = (Old::Content(seen), New::Nothing);
-        self.files.push(FileEdit { place, path, links, old, seen: None, held: None, new });
+    pub fn remove(mut self, place: TreeLocation, path: RelativePath, links: SymlinkPolicy, seen: Digest) -> Self {
+        let (old, new) = (Expected::Content(seen), Replacement::Nothing);
+        self.files.push(FileEdit { place, path, links, old, expected_stamp: None, expected_bytes: None, new });
         self
     }
 
     /// With the model of the bytes that were named last.
     #[must_use]
-    pub fn with_model<M: Model>(mut self, model: Arc<M>) -> Self {
-        if let Some(FileEdit { new: New::Content(_, made), .. }) = self.files.last_mut() {
-            *made = Some(Made::of(model));
+    pub fn with_model<M: FileModel>(mut self, model: Arc<M>) -> Self {
+        if let Some(FileEdit { new: Replacement::Content(_, made), .. }) = self.files.last_mut() {
+            *made = Some(PrebuiltModel::of(model));
         }
         self
     }
 
     /// With something for the answer's `_meta` that follows from the new bytes and takes long to compute.
     #[must_use]
-    pub fn with_stamp(mut self, name: &'static str, value: impl Fn() -> String + Send + Sync + 'static) -> Self {
-        self.stamp = Some(Stamp { name, value: Arc::new(value) });
+    pub fn with_deferred_meta(
+        mut self,
+        name: &'static str,
+        value: impl Fn() -> String + Send + Sync + 'static,
+    ) -> Self {
+        self.deferred_meta = Some(DeferredMeta { name, value: Arc::new(value) });
         self
     }
 
     /// The answer with its stamp.
-    pub fn stamped(&self, answer: Answer) -> Answer {
-        match &self.stamp {
-            Some(Stamp { name, value }) => answer.with_meta(name, value()),
+    pub fn add_deferred_meta(&self, answer: Answer) -> Answer {
+        match &self.deferred_meta {
+            Some(DeferredMeta { name, value }) => answer.with_meta(name, value()),
             None => answer,
         }
     }
 
     /// With a directory that shall be there.
     #[must_use]
-    pub fn directory(mut self, place: Place, path: RelativePath) -> Self {
+    pub fn directory(mut self, place: TreeLocation, path: RelativePath) -> Self {
         self.directories.push((place, path));
         self
     }
 
     /// While nobody else of ours writes in this directory: the op has counted what is in it.
     #[must_use]
-    pub fn alone_in(mut self, place: Place, path: RelativePath) -> Self {
-        self.alone_in.push((place, path));
+    pub fn locked_directories(mut self, place: TreeLocation, path: RelativePath) -> Self {
+        self.locked_directories.push((place, path));
         self
     }
 
@@ -222,13 +213,13 @@ impl Edit {
     }
 }
 
-/// Why an edit could not be carried out; nothing was changed. A family gives each its own code and words.
+/// Why an edit could not be applied; nothing was changed. A family gives each its own code and message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unwritable {
+pub enum EditError {
     /// The way to the file cannot be gone.
-    Unseen(Unseen),
+    Read(ReadError),
     /// Somebody else kept changing it.
-    KeepsMoving,
+    Busy,
     /// No room is left.
     DiskFull,
     /// The file system cannot be written.
@@ -240,10 +231,10 @@ pub enum Unwritable {
     /// Too many files are open.
     TooManyFiles,
     /// Anything else that the system says; the words carry no path.
-    Failed(String),
+    Io(String),
 }
 
-impl Unwritable {
+impl EditError {
     /// What an error of the system means.
     pub fn of(error: &io::Error) -> Self {
         match error.kind() {
@@ -252,65 +243,65 @@ impl Unwritable {
             io::ErrorKind::PermissionDenied => Self::Denied,
             io::ErrorKind::FileTooLarge => Self::TooLarge,
             _ if matches!(error.raw_os_error(), Some(EMFILE | ENFILE)) => Self::TooManyFiles,
-            kind => Self::Failed(kind.to_string()),
+            kind => Self::Io(kind.to_string()),
         }
     }
 
     /// A stable word for programs.
-    pub fn word(&self) -> &'static str {
+    pub fn code(&self) -> &'static str {
         match self {
-            Self::Unseen(_) => "not_reachable",
-            Self::KeepsMoving => "busy",
+            Self::Read(_) => "not_reachable",
+            Self::Busy => "busy",
             Self::DiskFull => "disk_full",
             Self::ReadOnly => "read_only",
             Self::Denied => "denied",
             Self::TooLarge => "too_large",
             Self::TooManyFiles => "too_many_files",
-            Self::Failed(_) => "io_error",
+            Self::Io(_) => "io_error",
         }
     }
 }
 
-impl Unwritable {
-    /// What went wrong, for people. The old bytes are untouched in every case.
-    pub fn sentence(&self, path: &RelativePath) -> String {
+impl EditError {
+    /// What went wrong, for people; the path comes in its backticks. The old bytes are untouched in every case.
+    pub fn message(&self, path: &str) -> String {
         match self {
-            Self::Unseen(_) => format!("`{path}` cannot be reached"),
-            Self::KeepsMoving => format!("`{path}` is being changed by somebody else"),
-            Self::DiskFull => format!("no room is left to write `{path}`"),
-            Self::ReadOnly => format!("`{path}` is on a file system that cannot be written"),
-            Self::Denied => format!("`{path}` may not be written"),
-            Self::TooLarge => format!("`{path}` would be larger than the system allows"),
-            Self::TooManyFiles => format!("too many files are open to write `{path}`"),
-            Self::Failed(words) => format!("`{path}` could not be written: {words}"),
+            Self::Read(_) => format!("{path} cannot be reached"),
+            Self::Busy => format!("{path} is being changed by somebody else"),
+            Self::DiskFull => format!("no room is left to write {path}"),
+            Self::ReadOnly => format!("{path} is on a file system that cannot be written"),
+            Self::Denied => format!("{path} may not be written"),
+            Self::TooLarge => format!("{path} would be larger than the system allows"),
+            Self::TooManyFiles => format!("too many files are open to write {path}"),
+            Self::Io(words) => format!("{path} could not be written: {words}"),
         }
     }
 
     /// What to do about it.
     pub fn hint(&self) -> &'static str {
         match self {
-            Self::Unseen(_) => "check the path and what stands on the way to it",
-            Self::KeepsMoving => "read it again and repeat the call",
+            Self::Read(_) => "check the path and what stands on the way to it",
+            Self::Busy => "read it again and repeat the call",
             Self::DiskFull => "free some disk space and repeat the call",
             Self::ReadOnly => "make the file system writable, or choose another place",
             Self::Denied => "check the owner and permissions of the file and its directory",
             Self::TooLarge => "write less, or raise the limit for the size of files",
             Self::TooManyFiles => "repeat the call in a moment",
-            Self::Failed(_) => "look at the disk; the file is as it was",
+            Self::Io(_) => "look at the disk; the file is as it was",
         }
     }
 
     /// With the codes that every family may use.
     pub fn failure(&self, path: &RelativePath) -> Failure {
         let kind = match self {
-            Self::Denied | Self::ReadOnly => Kind::Refused,
-            Self::Unseen(_) => Kind::Missing,
-            Self::KeepsMoving => Kind::Conflict,
-            _ => Kind::Unavailable,
+            Self::Denied | Self::ReadOnly => FailureKind::Refused,
+            Self::Read(_) => FailureKind::Missing,
+            Self::Busy => FailureKind::Conflict,
+            _ => FailureKind::Unavailable,
         };
-        Failure::new(self.word(), kind, self.sentence(path))
+        Failure::new(self.code(), kind, self.message(&format!("`{path}`")))
             .with_hint(self.hint())
-            .with_details(json!({ "path": path.as_str(), "reason": self.word() }))
+            .with_details(json!({ "path": path.as_str(), "reason": self.code() }))
     }
 }
 

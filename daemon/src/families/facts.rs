@@ -3,26 +3,27 @@
 //! Facts are plain data. They say where the chunks of a text are, not what they say: the index reads the
 //! words itself, from the same text, and a hit shows them from the file.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::Arc;
 
 use jiff::civil::Date;
 
-use crate::disk::RelativePath;
-use crate::families::need::Place;
+use super::need::ReadContext;
+use crate::disk::{ReadError, RelativePath, TreeLocation};
 
 /// Which files of a family's trees can be found, and what is known about each.
 #[derive(Debug, Clone, Copy)]
-pub struct Documents {
+pub struct DocumentSource {
     /// Whether a file is one, by its path in the tree. Paths with a part that begins with a dot never are.
     pub wanted: fn(&str) -> bool,
     /// What is known about it, from its path in the tree and its text (bytes that are no text are U+FFFD already).
-    pub facts: fn(&str, &str) -> Facts,
+    pub facts: fn(&str, &str) -> DocumentFacts,
 }
 
 /// What search may know about one file.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Facts {
+pub struct DocumentFacts {
     /// By which a search can be narrowed; empty if the family has none.
     pub project: String,
     /// By which a search can be narrowed further; empty for files in the project itself.
@@ -37,7 +38,6 @@ pub struct Facts {
     pub status: Option<String>,
     /// The official date, if it has one; else the file's own time counts.
     pub updated: Option<Date>,
-    /// Its tags.
     pub tags: Vec<String>,
     /// What the whole file is worth, whatever is looked for: kind and status, not age.
     pub boost: f32,
@@ -58,11 +58,9 @@ pub struct Chunk {
 
 /// Looks for words in the documents of one tree.
 #[derive(Debug, Clone)]
-pub struct SearchFor {
-    /// Whose documents.
+pub struct SearchRequest {
     pub family: &'static str,
-    /// The tree.
-    pub place: Place,
+    pub place: TreeLocation,
     /// As it was typed.
     pub query: String,
     /// Only in this project.
@@ -81,7 +79,7 @@ pub struct Hits {
     /// The best, best first.
     pub hits: Vec<Hit>,
     /// The index is not complete yet: so many documents of so many are in it.
-    pub rebuilding: Option<(usize, usize)>,
+    pub progress: Option<(usize, usize)>,
 }
 
 /// One chunk that was found.
@@ -109,11 +107,9 @@ pub struct Hit {
 
 /// Compares the documents of a tree, or of one project in it, with the disk.
 #[derive(Debug, Clone)]
-pub struct Reindex {
-    /// Whose documents.
+pub struct ReindexRequest {
     pub family: &'static str,
-    /// The tree.
-    pub place: Place,
+    pub place: TreeLocation,
     /// Only this project.
     pub project: Option<String>,
     /// Read everything again, whatever the files' times say.
@@ -122,7 +118,7 @@ pub struct Reindex {
 
 /// What came out of comparing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Compared {
+pub struct ReindexCounts {
     /// Documents on the disk.
     pub scanned: usize,
     /// Known before, with another text now.
@@ -137,11 +133,18 @@ pub struct Compared {
 
 /// Why the index could not say anything.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NoAnswer {
+pub enum SearchError {
     /// The tree cannot be seen.
-    Unseen(crate::families::need::Unseen),
+    Read(ReadError),
     /// The index itself is in trouble; the words carry no path.
     Index(String),
     /// It was taken back.
     Cancelled,
+}
+
+/// Answers requests about the documents of a tree.
+pub trait Search: fmt::Debug {
+    fn search(&self, request: &SearchRequest, context: &ReadContext<'_>) -> Result<Hits, SearchError>;
+
+    fn reindex(&self, request: &ReindexRequest, context: &ReadContext<'_>) -> Result<ReindexCounts, SearchError>;
 }

@@ -6,14 +6,41 @@
 /// What a tool may ask to have looked at before it runs.
 pub mod need;
 
-/// Which project a call is about, and the words for when that cannot be told.
-pub mod project;
-
 /// What a tool wants done to files.
 pub mod edit;
 
 /// What search may know about files.
 pub mod facts;
+
+/// Arguments: a table per tool gives schema, reader and refusals.
+pub mod fields;
+
+/// What arguments take in several families.
+pub mod shapes;
+
+/// What goes wrong in every family in the same way.
+pub mod error;
+
+/// A tool and its answer.
+pub mod tool;
+
+/// An operation in two phases: what to read, and what to compute from it.
+pub mod two_phase;
+
+/// Resources and prompts: tables like the tools'.
+pub mod resource;
+
+/// URI templates, matched and filled.
+pub mod uri;
+
+/// What a tool may know about who is calling.
+pub mod session;
+
+/// How far a long call has come, and whether it is still wanted.
+pub mod progress;
+
+/// Which tools a surface shows, and under which names.
+pub mod catalogue;
 
 pub mod vibe;
 
@@ -25,24 +52,36 @@ pub mod vault;
 
 pub mod board;
 
+#[cfg(test)]
+mod codes;
+
+use std::path::Path;
+
 use serde_json::{Map, Value};
 use trellis_protocol::Failure;
 
-use edit::{Edit, Unwritable};
-use facts::Documents;
-use need::Place;
+pub use catalogue::{Catalogue, FoundTool, ListedTool, Registry, ToolLookup};
+use edit::{Edit, EditError};
+use facts::DocumentSource;
+pub use progress::{ProgressReporter, ProgressStep};
+pub use resource::{
+    CompletionRequest, ListedOn, Prompt, PromptArgument, PromptText, Resource, ResourceContent, ResourceEntry,
+};
+pub use session::SessionContext;
+pub use tool::{Answer, Arguments, Body, Tool, ToolEffect, ToolRun};
+pub use two_phase::{TwoPhase, two_phase};
 
-use crate::disk::RelativePath;
-use crate::tools::{Halves, Prompt, Resource, Session, Tool};
+use crate::disk::{RelativePath, TreeLocation};
+use crate::trees::ChangeKind;
 
 /// All families, in the order in which their tools are listed.
-pub fn all() -> Vec<Registered> {
+pub fn all() -> Vec<FamilyDescriptor> {
     vec![
-        Registered::of::<vibe::Vibe>(),
-        Registered::of::<todo::Todo>(),
-        Registered::of::<vine::Vine>(),
-        Registered::of::<vault::Vault>(),
-        Registered::of::<board::Board>(),
+        FamilyDescriptor::of::<vibe::Vibe>(),
+        FamilyDescriptor::of::<todo::Todo>(),
+        FamilyDescriptor::of::<vine::Vine>(),
+        FamilyDescriptor::of::<vault::Vault>(),
+        FamilyDescriptor::of::<board::Board>(),
     ]
 }
 
@@ -51,13 +90,13 @@ pub trait Family {
     /// As in `--only NAME`.
     const NAME: &'static str;
     /// How its failures look on the wire.
-    const ENVELOPE: Envelope;
+    const ERROR_FORMAT: ErrorFormat;
     /// How its tools are called beside other families'.
-    const IN_UNION: InUnion;
+    const TOOL_NAMING: ToolNaming;
     /// One sentence for the instructions that a host reads first.
-    const ABOUT: &'static str;
-    /// Whether a URI of its scheme that names nothing is a wrong parameter in both eras.
-    const STRICT_URIS: bool = false;
+    const INSTRUCTION: &'static str;
+    /// Whether a URI of its scheme that names nothing is a wrong parameter in both kinds of revisions.
+    const UNKNOWN_URI_IS_INVALID_PARAMS: bool = false;
     /// Names below a directory that show that the family's files are kept there, which makes it a project; `*` in
     /// front stands for any beginning of a name.
     const PROJECT_MARKS: &'static [&'static str] = &[];
@@ -70,7 +109,7 @@ pub trait Family {
 
     /// What a writing tool answers when its edit could not be carried out; families with codes of their
     /// own for this say so.
-    fn unwritten(path: &RelativePath, why: &Unwritable) -> Failure {
+    fn write_failure(path: &RelativePath, why: &EditError) -> Failure {
         why.failure(path)
     }
 
@@ -80,18 +119,23 @@ pub trait Family {
     }
 
     /// The trees that a session works with, to be watched while it lasts.
-    fn trees(_: &Session) -> Vec<Place> {
+    fn trees(_: &SessionContext) -> Vec<TreeLocation> {
         Vec::new()
     }
 
     /// The files of its trees that can be found by their words, if any.
-    fn documents() -> Option<Documents> {
+    fn documents() -> Option<DocumentSource> {
         None
+    }
+
+    /// Who should hear of a changed file of one of its trees, by its path from the root.
+    fn notices(_: &Path, _: ChangeKind) -> Vec<Notice> {
+        Vec::new()
     }
 
     /// What is written a moment after one of its writes was answered: files that are made from others and that
     /// nobody waits for. It gets the arguments of the call.
-    fn afterwards() -> Option<Halves<Map<String, Value>, Edit>> {
+    fn derived_files() -> Option<TwoPhase<Map<String, Value>, Edit>> {
         None
     }
 
@@ -106,9 +150,26 @@ pub trait Family {
     }
 }
 
+/// Something that sessions may have asked to hear about.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Notice {
+    /// The resource with this URI changed.
+    Updated(String),
+    /// There are other resources than before.
+    ListChanged,
+}
+
+impl Notice {
+    /// What is told of a file: of these URIs, and of the list if the file came or went.
+    pub fn of(uris: impl IntoIterator<Item = String>, kind: ChangeKind) -> Vec<Self> {
+        let is_listed = matches!(kind, ChangeKind::Created | ChangeKind::Removed);
+        uris.into_iter().map(Self::Updated).chain(is_listed.then_some(Self::ListChanged)).collect()
+    }
+}
+
 /// How a family's failures look on the wire; `present` has one function for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Envelope {
+pub enum ErrorFormat {
     /// The message alone, as text.
     Text,
     /// `{"error": {code, message, details}}`
@@ -123,67 +184,67 @@ pub enum Envelope {
 
 /// How a family's tools are called beside other families'.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InUnion {
+pub enum ToolNaming {
     /// The names say already whose they are.
-    SameNames,
+    Own,
     /// The family's name and an underscore go in front.
     Prefixed,
 }
 
-/// A family as the rest of the program sees it: its tables, and no type of its own.
+/// A family as the rest of the program sees it: its tables, without its type.
 #[derive(Debug)]
-pub struct Registered {
+pub struct FamilyDescriptor {
     /// As in `--only NAME`.
     pub name: &'static str,
     /// How its failures look on the wire.
-    pub envelope: Envelope,
+    pub error_format: ErrorFormat,
     /// How its tools are called beside other families'.
-    pub in_union: InUnion,
+    pub tool_naming: ToolNaming,
     /// One sentence for the instructions.
     pub about: &'static str,
-    /// Its tools.
     pub tools: Vec<Tool>,
-    /// Its resources.
     pub resources: Vec<Resource>,
-    /// Its prompts.
     pub prompts: Vec<Prompt>,
     /// What a call of a writing tool is answered in a read-only session.
     pub read_only: fn() -> Failure,
     /// What a writing tool answers when its edit could not be carried out.
-    pub unwritten: fn(&RelativePath, &Unwritable) -> Failure,
+    pub write_failure: fn(&RelativePath, &EditError) -> Failure,
     /// Whether a call depends on the host's roots.
     pub needs_roots: fn(&Map<String, Value>) -> bool,
-    /// Whether a URI of its scheme that names nothing is a wrong parameter in both eras.
-    pub strict_uris: bool,
+    /// Whether a URI of its scheme that names nothing is a wrong parameter in both kinds of revisions.
+    pub unknown_uri_is_invalid_params: bool,
     /// Names below a directory that make it a project.
     pub project_marks: &'static [&'static str],
     /// The trees that a session works with.
-    pub trees: fn(&Session) -> Vec<Place>,
+    pub trees: fn(&SessionContext) -> Vec<TreeLocation>,
     /// The files of its trees that can be found by their words.
-    pub documents: Option<Documents>,
+    pub documents: Option<DocumentSource>,
+    /// Who should hear of a changed file.
+    pub notices: fn(&Path, ChangeKind) -> Vec<Notice>,
     /// What is written a moment after one of its writes was answered.
-    pub afterwards: Option<Halves<Map<String, Value>, Edit>>,
+    pub derived_files: Option<TwoPhase<Map<String, Value>, Edit>>,
 }
 
-impl Registered {
+impl FamilyDescriptor {
     /// Reads a family's tables.
     pub fn of<F: Family>() -> Self {
         Self {
             name: F::NAME,
-            envelope: F::ENVELOPE,
-            in_union: F::IN_UNION,
-            about: F::ABOUT,
+            error_format: F::ERROR_FORMAT,
+            tool_naming: F::TOOL_NAMING,
+            about: F::INSTRUCTION,
             tools: F::tools(),
             resources: F::resources(),
             prompts: F::prompts(),
             read_only: F::read_only,
-            unwritten: F::unwritten,
+            write_failure: F::write_failure,
             needs_roots: F::needs_roots,
-            strict_uris: F::STRICT_URIS,
+            unknown_uri_is_invalid_params: F::UNKNOWN_URI_IS_INVALID_PARAMS,
             project_marks: F::PROJECT_MARKS,
             trees: F::trees,
             documents: F::documents(),
-            afterwards: F::afterwards(),
+            notices: F::notices,
+            derived_files: F::derived_files(),
         }
     }
 }

@@ -1,355 +1,290 @@
-//! What a tool may ask to have looked at before it runs, as plain data.
+//! What a tool needs before it runs: requests to the disk and to the index, alone or combined.
 //!
-//! The first half of a tool returns values of these types; `disk` carries them out on a thread that
-//! may wait, and the second half gets what was seen. Nothing here touches a file.
+//! The first phase of a tool returns a [`Need`]; it is fetched, on a thread that may block if it has to, and the second
+//! phase gets the output.
 
-use std::any::Any;
 use std::fmt;
-use std::marker::PhantomData;
-use std::path::PathBuf;
-use std::sync::Arc;
 
+use super::facts::{Hits, ReindexCounts, ReindexRequest, Search, SearchError, SearchRequest};
 use crate::clock::Now;
-use crate::disk::{Digest, Eyes, Identity, RelativePath};
-use crate::families::project::ProjectError;
-pub use crate::families::project::WhichProject;
+use crate::disk::{DiskReader, DiskRequest, InlineAttempt, ReadMode};
+use crate::families::{ProgressReporter, SessionContext};
+use crate::ids;
 
-/// Something that can be looked at, and what looking at it gives.
-pub trait Look: Sized {
-    /// What looking gives, good or bad.
-    type Seen;
-
-    /// Whether looking waits for a disk; a call without it runs at once.
-    const ON_DISK: bool = true;
-
-    /// Whether a glance may be tried first: a look that asks `eyes` before anything that may wait.
-    const GLANCES: bool = false;
-
-    /// Looks. Only `disk` implements this for anything that waits.
-    fn look(self, eyes: &Eyes<'_>) -> Self::Seen;
-}
-
-/// Where a tree is, before the disk has been asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
-    /// Exactly here.
-    Fixed(PathBuf),
-    /// In a project, or already in the directory from which the project is looked for.
-    InProject {
-        /// Taken without asking for the project, if it is a directory.
-        unless: Option<PathBuf>,
-        /// Which project.
-        project: WhichProject,
-        /// The tree's own name below the project.
-        below: PathBuf,
-    },
-}
-
-/// What may stand between a root and a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Links {
-    /// Any symbolic link is refused, wherever it leads.
-    Never,
-    /// Links that lead to something in the same tree are followed; one that leaves it is [`Unseen::Outside`].
-    Inside,
-}
-
-/// The whole content of one file.
-#[derive(Debug, Clone)]
-pub struct FileAt {
-    /// The tree.
-    pub place: Place,
-    /// The file in it.
-    pub path: RelativePath,
-    /// What may stand on the way.
-    pub links: Links,
-    /// Larger files are not read.
-    pub size_limit: u64,
-}
-
-/// The first of several files that is there. What is missing or no file is passed over, but not the last one.
-#[derive(Debug, Clone)]
-pub struct FirstFileAt(pub Vec<FileAt>);
-
-/// A file as it was seen.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileSeen {
-    /// All of it.
-    pub bytes: Vec<u8>,
-    /// Which file, in which state; another state later means other bytes.
-    pub identity: Identity,
-}
-
-/// What a family makes of a file's bytes. Reading never fails: broken text gives a model that says so.
-pub trait Model: Any + Send + Sync {
-    /// Makes it of all bytes of a file.
-    fn read(bytes: &[u8]) -> Self;
-
-    /// About how many bytes of memory it takes.
-    fn weight(&self) -> usize;
-}
-
-/// The model of one file. It is made once and kept for as long as the file is what it was.
-#[derive(Debug, Clone)]
-pub struct ModelAt<M> {
-    /// The file.
-    pub file: FileAt,
-    model: PhantomData<fn() -> M>,
-}
-
-impl<M: Model> ModelAt<M> {
-    /// The model of this file.
-    pub fn of(file: FileAt) -> Self {
-        Self { file, model: PhantomData }
-    }
-}
-
-/// A file's model as it was seen.
+/// On whose behalf a need is fetched, and from where.
 #[derive(Debug)]
-pub struct ModelSeen<M> {
-    /// The model.
-    pub model: Arc<M>,
-    /// Of which bytes.
-    pub digest: Digest,
-    /// Of which file, in which state.
-    pub identity: Identity,
+pub struct ReadContext<'a> {
+    pub disk: DiskReader<'a>,
+    /// None where nothing is searched.
+    pub search: Option<&'a dyn Search>,
+    pub session: &'a SessionContext,
+    /// Receives the progress of a long read.
+    pub reporter: &'a ProgressReporter,
 }
 
-impl<M> Clone for ModelSeen<M> {
-    fn clone(&self) -> Self {
-        Self { model: Arc::clone(&self.model), digest: self.digest, identity: self.identity }
-    }
-}
-
-/// The models of all files below a directory whose path from there is wanted, sorted by path. Directories
-/// and files whose name begins with a dot are left out, and so are links.
-#[derive(Debug, Clone)]
-pub struct ModelsBelow<M> {
-    /// The tree.
-    pub place: Place,
-    /// The directory in it; `None` is the tree itself.
-    pub path: Option<RelativePath>,
-    /// What may stand on the way to the directory.
-    pub links: Links,
-    /// How many levels are looked at; 1 is the directory alone.
-    pub depth: usize,
-    /// Whether a file is wanted, by its path from the directory.
-    pub wanted: fn(&str) -> bool,
-    /// Larger files are not read.
-    pub size_limit: u64,
-    model: PhantomData<fn() -> M>,
-}
-
-impl<M: Model> ModelsBelow<M> {
-    /// Those of one directory.
-    pub fn new(place: Place, path: Option<RelativePath>, wanted: fn(&str) -> bool, size_limit: u64) -> Self {
-        Self { place, path, links: Links::Inside, depth: 1, wanted, size_limit, model: PhantomData }
-    }
-
-    /// And of directories in it, down to this level.
+impl<'a> ReadContext<'a> {
+    /// The same, where reads may behave otherwise.
     #[must_use]
-    pub fn down_to(self, depth: usize) -> Self {
-        Self { depth, ..self }
+    pub fn with_mode<'b>(&self, mode: ReadMode<'b>) -> ReadContext<'b>
+    where
+        'a: 'b,
+    {
+        ReadContext { disk: DiskReader { mode, ..self.disk.clone() }, ..*self }
+    }
+
+    fn unless_refused<T>(&self, output: T) -> Option<T> {
+        let is_refused = self.disk.inline().is_some_and(InlineAttempt::is_refused);
+        (!is_refused).then_some(output)
     }
 }
 
-/// The same, together with all other files there: those are told by name and state, and never opened.
-#[derive(Debug, Clone)]
-pub struct FilesBelow<M>(pub ModelsBelow<M>);
+/// What a tool needs, and what it gets.
+pub trait Need: Sized {
+    type Output;
 
-/// What is below a directory, sorted by path.
-#[derive(Debug)]
-pub struct FilesSeen<M> {
-    /// Models of the files that are wanted.
-    pub models: Vec<Below<M>>,
-    /// The others, each with its path from the tree on.
-    pub others: Vec<(RelativePath, Identity)>,
+    const COST: Cost = Cost::Blocks;
+
+    /// Fetches it. None: an inline attempt was refused, and the rest need not be fetched either.
+    fn fetch(self, context: &ReadContext<'_>) -> Option<Self::Output>;
 }
 
-/// A model of something below a directory: the path from the tree, and what was seen there.
-#[derive(Debug)]
-pub struct Below<M> {
-    /// From the tree on.
-    pub path: RelativePath,
-    /// The model, or why there is none.
-    pub seen: Result<ModelSeen<M>, Unseen>,
-}
-
-/// The first of several absolute paths at which something is; links are followed wherever they lead.
-#[derive(Debug, Clone)]
-pub struct FirstAt(pub Vec<PathBuf>);
-
-/// What was found at the first of several paths.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
-    /// Which of the paths.
-    pub which: usize,
-    /// The directory that really holds it, and its name there; or why that cannot be told.
-    pub file: Result<(Place, RelativePath), Unseen>,
-}
-
-/// Whether anything has this absolute path, be it a link that leads nowhere.
-#[derive(Debug, Clone)]
-pub struct IsTaken(pub PathBuf);
-
-/// Whether a tree is itself a symbolic link; one that is not there is none.
-#[derive(Debug, Clone)]
-pub struct IsLink(pub Place);
-
-/// Looks, and then at something that depends on what was seen.
-pub struct Then<A, F>(pub A, pub F);
-
-impl<A: fmt::Debug, F> fmt::Debug for Then<A, F> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_tuple("Then").field(&self.0).finish_non_exhaustive()
-    }
-}
-
-impl<A: Look, B: Look, F: FnOnce(&A::Seen) -> B> Look for Then<A, F> {
-    type Seen = (A::Seen, B::Seen);
-    const ON_DISK: bool = A::ON_DISK || B::ON_DISK;
-    const GLANCES: bool = A::GLANCES && B::GLANCES;
-
-    fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
-        let first = self.0.look(eyes);
-        let second = (self.1)(&first).look(eyes);
-        (first, second)
-    }
-}
-
-/// One level of a directory.
-#[derive(Debug, Clone)]
-pub struct ListingAt {
-    /// The tree.
-    pub place: Place,
-    /// The directory in it; `None` is the tree itself.
-    pub path: Option<RelativePath>,
-    /// What may stand on the way.
-    pub links: Links,
-}
-
-/// One entry of a directory. Links and special files are left out.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// What is not UTF-8 in it is shown as U+FFFD; such an entry cannot be opened.
-    pub name: String,
-    /// What it is.
-    pub kind: EntryKind,
-}
-
-/// What an entry is.
+/// What it costs to fetch a need. A combination costs as much as its most expensive part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum EntryKind {
-    /// A directory.
-    Directory,
-    /// A regular file.
-    File,
+pub enum Cost {
+    /// It never blocks.
+    Free,
+    /// An inline attempt is worth it: it is refused before anything blocks.
+    TryInline,
+    Blocks,
 }
 
-/// Why something could not be looked at. A family gives each its own code and words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Unseen {
-    /// It is not known which project is meant, or the named one cannot be used.
-    NoProject(Box<ProjectError>),
-    /// The tree itself is not there.
-    NoTree,
-    /// Nothing there.
-    Missing,
-    /// A directory where a file was meant.
-    IsDirectory,
-    /// A file where a directory was meant.
-    IsFile,
-    /// Neither file nor directory.
-    Special,
-    /// A symbolic link on the way.
-    Link,
-    /// It would lie outside the tree.
-    Outside,
-    /// The system does not let us.
-    Denied,
-    /// Over the limit, not read.
-    TooLarge {
-        /// The file's size.
-        size: u64,
-        /// The limit.
-        limit: u64,
-    },
-    /// Anything else that the system says; the words carry no path.
-    Failed(String),
+impl Cost {
+    /// The higher one; `Ord::max` is not const.
+    const fn max(self, other: Self) -> Self {
+        if self as u8 > other as u8 { self } else { other }
+    }
 }
 
-/// A value that takes no looking: it comes out as it went in, for the second half to use.
+impl<R: DiskRequest> Need for R {
+    type Output = R::Output;
+    const COST: Cost = Cost::TryInline;
+
+    fn fetch(self, context: &ReadContext<'_>) -> Option<Self::Output> {
+        let output = self.read(&context.disk);
+        context.unless_refused(output)
+    }
+}
+
+impl Need for SearchRequest {
+    type Output = Result<Hits, SearchError>;
+    const COST: Cost = Cost::TryInline;
+
+    fn fetch(self, context: &ReadContext<'_>) -> Option<Self::Output> {
+        let hits = context.search.ok_or_else(no_index).and_then(|index| index.search(&self, context));
+        context.unless_refused(hits)
+    }
+}
+
+impl Need for ReindexRequest {
+    type Output = Result<ReindexCounts, SearchError>;
+
+    fn fetch(self, context: &ReadContext<'_>) -> Option<Self::Output> {
+        Some(context.search.ok_or_else(no_index).and_then(|index| index.reindex(&self, context)))
+    }
+}
+
+fn no_index() -> SearchError {
+    SearchError::Index("there is none here".to_owned())
+}
+
+/// A value that needs no reading: it comes out as it went in, for the second phase.
 #[derive(Debug, Clone)]
-pub struct Carried<T>(pub T);
+pub struct Constant<T>(pub T);
 
-impl<T> Look for Carried<T> {
-    type Seen = T;
-    const ON_DISK: bool = false;
-    const GLANCES: bool = true;
+impl<T> Need for Constant<T> {
+    type Output = T;
+    const COST: Cost = Cost::Free;
 
-    fn look(self, _: &Eyes<'_>) -> T {
-        self.0
+    fn fetch(self, _: &ReadContext<'_>) -> Option<T> {
+        Some(self.0)
     }
 }
 
-impl Look for () {
-    type Seen = ();
-    const ON_DISK: bool = false;
-    const GLANCES: bool = true;
+impl Need for () {
+    type Output = ();
+    const COST: Cost = Cost::Free;
 
-    fn look(self, _: &Eyes<'_>) {}
-}
-
-impl<A: Look, B: Look> Look for (A, B) {
-    type Seen = (A::Seen, B::Seen);
-    const ON_DISK: bool = A::ON_DISK || B::ON_DISK;
-    const GLANCES: bool = A::GLANCES && B::GLANCES;
-
-    fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
-        (self.0.look(eyes), self.1.look(eyes))
+    fn fetch(self, _: &ReadContext<'_>) -> Option<()> {
+        Some(())
     }
 }
 
-impl<A: Look, B: Look, C: Look> Look for (A, B, C) {
-    type Seen = (A::Seen, B::Seen, C::Seen);
-    const ON_DISK: bool = A::ON_DISK || B::ON_DISK || C::ON_DISK;
-    const GLANCES: bool = A::GLANCES && B::GLANCES && C::GLANCES;
-
-    fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
-        (self.0.look(eyes), self.1.look(eyes), self.2.look(eyes))
-    }
-}
-
-impl<L: Look> Look for Option<L> {
-    type Seen = Option<L::Seen>;
-    const ON_DISK: bool = L::ON_DISK;
-    const GLANCES: bool = L::GLANCES;
-
-    fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
-        self.map(|look| look.look(eyes))
-    }
-}
-
-impl<L: Look> Look for Vec<L> {
-    type Seen = Vec<L::Seen>;
-    const ON_DISK: bool = L::ON_DISK;
-    const GLANCES: bool = L::GLANCES;
-
-    fn look(self, eyes: &Eyes<'_>) -> Self::Seen {
-        self.into_iter().map(|look| look.look(eyes)).collect()
-    }
-}
-
-/// What the clock says while looking: where today's file is depends on it.
+/// The current time: where today's file is depends on it.
 #[derive(Debug, Clone, Copy)]
-pub struct Moment;
+pub struct CurrentTime;
 
-impl Look for Moment {
-    type Seen = Now;
-    const ON_DISK: bool = false;
-    const GLANCES: bool = true;
+impl Need for CurrentTime {
+    type Output = Now;
+    const COST: Cost = Cost::Free;
 
-    fn look(self, eyes: &Eyes<'_>) -> Now {
-        Now::read(&eyes.session.zone.0)
+    fn fetch(self, context: &ReadContext<'_>) -> Option<Now> {
+        Some(Now::read(&context.session.zone.0))
+    }
+}
+
+/// Some chance for an op, which has none of its own: other numbers each time.
+#[derive(Debug, Clone, Copy)]
+pub struct RandomSeed;
+
+impl Need for RandomSeed {
+    type Output = [u64; 2];
+    const COST: Cost = Cost::Free;
+
+    fn fetch(self, _: &ReadContext<'_>) -> Option<[u64; 2]> {
+        Some([ids::random_u64(), ids::random_u64()])
+    }
+}
+
+/// A need, and another one that depends on its output.
+pub struct AndThen<A, F>(pub A, pub F);
+
+impl<A: fmt::Debug, F> fmt::Debug for AndThen<A, F> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("AndThen").field(&self.0).finish_non_exhaustive()
+    }
+}
+
+impl<A: Need, B: Need, F: FnOnce(&A::Output) -> B> Need for AndThen<A, F> {
+    type Output = (A::Output, B::Output);
+    const COST: Cost = A::COST.max(B::COST);
+
+    fn fetch(self, context: &ReadContext<'_>) -> Option<Self::Output> {
+        let first = self.0.fetch(context)?;
+        let second = (self.1)(&first).fetch(context)?;
+        Some((first, second))
+    }
+}
+
+impl<A: Need, B: Need> Need for (A, B) {
+    type Output = (A::Output, B::Output);
+    const COST: Cost = A::COST.max(B::COST);
+
+    fn fetch(self, context: &ReadContext<'_>) -> Option<Self::Output> {
+        Some((self.0.fetch(context)?, self.1.fetch(context)?))
+    }
+}
+
+impl<A: Need, B: Need, C: Need> Need for (A, B, C) {
+    type Output = (A::Output, B::Output, C::Output);
+    const COST: Cost = A::COST.max(B::COST).max(C::COST);
+
+    fn fetch(self, context: &ReadContext<'_>) -> Option<Self::Output> {
+        Some((self.0.fetch(context)?, self.1.fetch(context)?, self.2.fetch(context)?))
+    }
+}
+
+impl<N: Need> Need for Option<N> {
+    type Output = Option<N::Output>;
+    const COST: Cost = N::COST;
+
+    fn fetch(self, context: &ReadContext<'_>) -> Option<Self::Output> {
+        match self {
+            Some(need) => need.fetch(context).map(Some),
+            None => Some(None),
+        }
+    }
+}
+
+impl<N: Need> Need for Vec<N> {
+    type Output = Vec<N::Output>;
+    const COST: Cost = N::COST;
+
+    fn fetch(self, context: &ReadContext<'_>) -> Option<Self::Output> {
+        self.into_iter().map(|need| need.fetch(context)).collect()
+    }
+}
+
+#[cfg(test)]
+pub(crate) fn with_context<T>(session: &SessionContext, run: impl FnOnce(&ReadContext<'_>) -> T) -> T {
+    let (disk, reporter) = (crate::disk::TestDisk::default(), ProgressReporter::default());
+    run(&ReadContext { disk: disk.reader(session.directories()), search: None, session, reporter: &reporter })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::disk::{PathExists, ReadDirectory, SymlinkPolicy, TreeLocation};
+
+    /// Finds nothing, and counts how often it was asked.
+    #[derive(Debug, Default)]
+    struct CountingSearch(Cell<usize>);
+
+    impl Search for CountingSearch {
+        fn search(&self, _: &SearchRequest, _: &ReadContext<'_>) -> Result<Hits, SearchError> {
+            self.0.set(self.0.get() + 1);
+            Ok(Hits::default())
+        }
+
+        fn reindex(&self, _: &ReindexRequest, _: &ReadContext<'_>) -> Result<ReindexCounts, SearchError> {
+            Ok(ReindexCounts::default())
+        }
+    }
+
+    /// Runs a need as a call does: inline first, then again where it may block. How often it searched.
+    fn check<N: Need>(need: impl Fn(SearchRequest, ReadDirectory) -> N, searches: usize) {
+        let home = tempfile::TempDir::new().expect("a temporary directory");
+        let place = TreeLocation::Fixed(home.path().to_owned());
+        let search = SearchRequest {
+            family: "vibe",
+            place: place.clone(),
+            query: String::new(),
+            project: None,
+            folder: None,
+            limit: 1,
+        };
+        let listing = ReadDirectory { place, path: None, links: SymlinkPolicy::Refuse };
+        let (counting, inline) = (CountingSearch::default(), InlineAttempt::default());
+        with_context(&SessionContext::default(), |context| {
+            let context = |mode| ReadContext { search: Some(&counting), ..context.with_mode(mode) };
+            let need = || need(search.clone(), listing.clone());
+            if need().fetch(&context(ReadMode::Inline(&inline))).is_none() {
+                assert!(inline.is_refused());
+                assert!(need().fetch(&context(ReadMode::Blocking)).is_some());
+            }
+        });
+        assert_eq!(counting.0.get(), searches);
+    }
+
+    #[test]
+    fn nothing_is_fetched_after_a_refusal() {
+        check(|search, _| search, 1);
+        check(|search, listing| (listing, search), 1);
+        check(|search, listing| (Some(listing), Some(search)), 1);
+        check(|search, listing| (CurrentTime, listing, search), 1);
+        check(|search, listing| AndThen(listing, |_: &_| search), 1);
+        check(|search, listing| (search, listing), 2);
+    }
+
+    #[test]
+    fn a_combination_costs_as_much_as_its_most_expensive_part() {
+        fn cost<N: Need>(_: N) -> Cost {
+            N::COST
+        }
+        let there = || PathExists(PathBuf::from("/"));
+        assert_eq!(cost((CurrentTime, Constant(1))), Cost::Free);
+        assert_eq!(cost((Constant(1), vec![there()], RandomSeed)), Cost::TryInline);
+        assert_eq!(cost(AndThen(Some(there()), |_: &_| None::<ReindexRequest>)), Cost::Blocks);
+    }
+
+    #[test]
+    fn the_second_need_depends_on_the_first() {
+        let there = |path: &str| PathExists(PathBuf::from(path));
+        with_context(&SessionContext::default(), |context| {
+            let fetch = |first| AndThen(there(first), |is_there: &bool| is_there.then(|| there("/"))).fetch(context);
+            assert_eq!((fetch("/"), fetch("/none")), (Some((true, Some(true))), Some((false, None))));
+        });
     }
 }

@@ -1,5 +1,6 @@
 //! One request → one answer: an id, the guard, the routes, and the headers that every answer has.
 
+use axum::Router;
 use axum::body::Body;
 use axum::http::header::{
     ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
@@ -7,12 +8,13 @@ use axum::http::header::{
     HeaderName, HeaderValue, RETRY_AFTER, VARY, WWW_AUTHENTICATE,
 };
 use axum::http::{Method, Request, Response, StatusCode};
+use axum::response::IntoResponse;
 use serde::Serialize;
 use tower::ServiceExt as _;
+use uuid::Uuid;
 
 use super::Gateway;
-use crate::chance;
-use crate::present::http::Fault;
+use crate::present::http::HttpError;
 
 /// Names a request, in its answer and in the log.
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
@@ -25,12 +27,12 @@ const HEADERS: HeaderValue = HeaderValue::from_static(
 const EXPOSED: HeaderValue = HeaderValue::from_static("X-Request-ID, Mcp-Session-Id");
 
 /// Answers one request. `unsure`: its end is not certain, so it is refused and nothing after it is read.
-pub async fn answer(gateway: &Gateway, request: Request<Body>, unsure: bool) -> Response<Body> {
+pub async fn answer(gateway: &Gateway, router: Router, request: Request<Body>, unsure: bool) -> Response<Body> {
     let id = request_id(request.headers());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let began = std::time::Instant::now();
     let mut origin = None;
-    let mut response = admitted(gateway, request, unsure, &mut origin).await.unwrap_or_else(|fault| refuse(&fault));
+    let mut response = dispatch_checked(gateway, router, request, unsure, &mut origin).await.into_response();
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(&id) {
         headers.insert(REQUEST_ID, value);
@@ -57,14 +59,15 @@ fn note(id: &str, method: &Method, path: &str, status: StatusCode, began: std::t
     }
 }
 
-async fn admitted(
+async fn dispatch_checked(
     gateway: &Gateway,
+    router: Router,
     request: Request<Body>,
     unsure: bool,
     origin: &mut Option<HeaderValue>,
-) -> Result<Response<Body>, Fault> {
+) -> Result<Response<Body>, HttpError> {
     if unsure {
-        return Err(Fault::request(400, "a request has one content length or chunks, and not both"));
+        return Err(HttpError::request(400, "a request has one content length or chunks, and not both"));
     }
     let (parts, body) = request.into_parts();
     gateway.guard.host(&parts)?;
@@ -75,64 +78,55 @@ async fn admitted(
     if parts.uri.path() != "/health" {
         gateway.guard.credentials(&parts.headers)?;
     }
-    if gateway.engine.leaving.is_cancelled() {
-        return Err(Fault::Busy);
+    if gateway.engine.lifecycle.leaving().is_cancelled() {
+        return Err(HttpError::Busy);
     }
-    let routed = gateway.router.clone().oneshot(Request::from_parts(parts, body)).await;
+    let routed = router.oneshot(Request::from_parts(parts, body)).await;
     routed.map_err(|never| match never {})
 }
 
 fn preflight(from_a_page: bool) -> Response<Body> {
-    let mut response = Response::new(Body::empty());
-    *response.status_mut() = StatusCode::NO_CONTENT;
-    let headers = response.headers_mut();
-    if from_a_page {
-        headers.insert(ACCESS_CONTROL_ALLOW_METHODS, METHODS);
-        headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HEADERS);
-        headers.insert(ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600"));
+    if !from_a_page {
+        return StatusCode::NO_CONTENT.into_response();
     }
-    response
+    let headers = [
+        (ACCESS_CONTROL_ALLOW_METHODS, METHODS),
+        (ACCESS_CONTROL_ALLOW_HEADERS, HEADERS),
+        (ACCESS_CONTROL_MAX_AGE, HeaderValue::from_static("600")),
+    ];
+    (StatusCode::NO_CONTENT, headers).into_response()
 }
 
 /// JSON with a status.
 pub fn json(status: u16, body: &impl Serialize) -> Response<Body> {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     // Maps with texts for keys can always be written.
-    let mut response = Response::new(Body::from(serde_json::to_vec(body).unwrap_or_default()));
-    *response.status_mut() = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    response.headers_mut().insert(CONTENT_TYPE, JSON);
-    response
+    (status, [(CONTENT_TYPE, JSON)], serde_json::to_vec(body).unwrap_or_default()).into_response()
 }
 
-/// A fault with its status.
-pub fn refuse(fault: &Fault) -> Response<Body> {
-    let mut response = json(fault.status(), &fault.body());
-    let headers = response.headers_mut();
-    match fault {
-        Fault::Credentials => {
-            headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+impl IntoResponse for HttpError {
+    fn into_response(self) -> Response<Body> {
+        let response = json(self.status(), &self.body());
+        match self {
+            Self::Credentials => ([(WWW_AUTHENTICATE, "Bearer")], response).into_response(),
+            Self::Busy => ([(RETRY_AFTER, "1")], response).into_response(),
+            // What the rest of the connection holds is not known any more.
+            Self::Request { .. } => ([(CONNECTION, "close")], response).into_response(),
+            _ => response,
         }
-        Fault::Busy => {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
-        }
-        // What the rest of the connection holds is not known any more.
-        Fault::Request { .. } => {
-            headers.insert(CONNECTION, HeaderValue::from_static("close"));
-        }
-        _ => {}
     }
-    response
 }
 
 /// The bytes of a whole answer, for connections that no request was read from.
-pub fn raw(fault: &Fault) -> Vec<u8> {
-    let body = fault.body().to_string();
-    let status = StatusCode::from_u16(fault.status()).unwrap_or(StatusCode::BAD_REQUEST);
+pub fn raw_response(http_error: &HttpError) -> Vec<u8> {
+    let body = http_error.body().to_string();
+    let status = StatusCode::from_u16(http_error.status()).unwrap_or(StatusCode::BAD_REQUEST);
     let head = format!(
         "HTTP/1.1 {} {}\r\ncontent-type: application/json; charset=utf-8\r\ncache-control: no-store\r\n\
          x-request-id: {}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n",
         status.as_u16(),
         status.canonical_reason().unwrap_or_default(),
-        fresh_id(),
+        Uuid::new_v4(),
         body.len(),
     );
     (head + &body).into_bytes()
@@ -146,15 +140,7 @@ fn request_id(headers: &HeaderMap) -> String {
         (1..=128).contains(&text.len())
             && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._:-".contains(&byte))
     };
-    given.filter(plain).map_or_else(fresh_id, str::to_owned)
-}
-
-/// A UUID of the random kind.
-fn fresh_id() -> String {
-    let (high, low) = (chance::number(), chance::number());
-    let (high, low) = (high & !0xf000 | 0x4000, low & !(0b11 << 62) | 0b10 << 62);
-    let (first, second, third) = (high >> 32, high >> 16 & 0xffff, high & 0xffff);
-    format!("{first:08x}-{second:04x}-{third:04x}-{:04x}-{:012x}", low >> 48, low & 0xffff_ffff_ffff)
+    given.filter(plain).map_or_else(|| Uuid::new_v4().to_string(), str::to_owned)
 }
 
 #[cfg(test)]
@@ -182,14 +168,5 @@ mod tests {
         check(&["a/b"], false);
         check(&["a", "a"], false);
         check(&[], false);
-    }
-
-    #[test]
-    fn fresh_ids_are_uuids() {
-        let id = fresh_id();
-        let lengths: Vec<usize> = id.split('-').map(str::len).collect();
-        assert_eq!(lengths, [8, 4, 4, 4, 12]);
-        assert_eq!(&id[14..15], "4");
-        assert!("89ab".contains(&id[19..20]) && id != fresh_id());
     }
 }

@@ -7,57 +7,54 @@ use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderM
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::{Map, Value};
 
-use crate::present::http::Fault;
+use crate::present::http::HttpError;
 
 /// The largest body.
 pub const BODY_LIMIT: usize = 4 << 20;
 /// How long a body may take to arrive.
-const BODY_TIME: Duration = Duration::from_secs(30);
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
 /// What is too large is still read for a moment and thrown away, so that its sender hears why and is not cut off.
-const THROWN_AWAY: usize = 16 << 20;
-const THROWING_TIME: Duration = Duration::from_secs(2);
+const MAX_DISCARDED_BYTES: usize = 16 << 20;
+const DISCARD_TIMEOUT: Duration = Duration::from_secs(2);
 /// Longer texts are read beside the requests of others.
-const LONG_TEXT: usize = 64 << 10;
+const OFFLOAD_BODY_BYTES: usize = 64 << 10;
 
 /// The bytes of a body that says it is JSON. An empty one need not say so.
-pub async fn bytes(headers: &HeaderMap, body: Body) -> Result<Bytes, Fault> {
+pub async fn bytes(headers: &HeaderMap, body: Body) -> Result<Bytes, HttpError> {
     let typed = is_json(headers)?;
     let said = headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     if said.is_some_and(|length| length > BODY_LIMIT) {
-        let rest = Limited::new(body, THROWN_AWAY);
-        let _ = tokio::time::timeout(THROWING_TIME, drain(rest)).await;
+        let mut rest = Limited::new(body, MAX_DISCARDED_BYTES);
+        let discard = async { while let Some(Ok(_)) = rest.frame().await {} };
+        let _ = tokio::time::timeout(DISCARD_TIMEOUT, discard).await;
         return Err(too_large());
     }
-    let collected = tokio::time::timeout(BODY_TIME, Limited::new(body, BODY_LIMIT).collect()).await;
-    let collected = collected.map_err(|_| Fault::request(408, "the body took too long to arrive"))?;
+    let collected = tokio::time::timeout(BODY_TIMEOUT, Limited::new(body, BODY_LIMIT).collect()).await;
+    let collected = collected.map_err(|_| HttpError::request(408, "the body took too long to arrive"))?;
     let collected = collected.map_err(|error| {
-        if error.is::<LengthLimitError>() { too_large() } else { Fault::request(400, "the body ended too early") }
+        if error.is::<LengthLimitError>() { too_large() } else { HttpError::request(400, "the body ended too early") }
     })?;
     let bytes = collected.to_bytes();
     if !typed && !bytes.is_empty() { Err(wrong_type()) } else { Ok(bytes) }
 }
 
-async fn drain(mut body: Limited<Body>) {
-    while let Some(Ok(_)) = body.frame().await {}
-}
-
 /// The arguments in a body: an object, or nothing.
-pub fn object(bytes: &[u8]) -> Result<Map<String, Value>, Fault> {
+pub fn object(bytes: &[u8]) -> Result<Map<String, Value>, HttpError> {
     if bytes.is_empty() {
         return Ok(Map::new());
     }
-    let text = std::str::from_utf8(bytes).map_err(|_| Fault::NotJson)?;
+    let text = std::str::from_utf8(bytes).map_err(|_| HttpError::NotJson)?;
     let parse = || serde_json::from_str::<Value>(text);
-    let parsed = if text.len() > LONG_TEXT { tokio::task::block_in_place(parse) } else { parse() };
+    let parsed = if text.len() > OFFLOAD_BODY_BYTES { tokio::task::block_in_place(parse) } else { parse() };
     match parsed {
         Ok(Value::Object(object)) => Ok(object),
-        Ok(_) => Err(Fault::request(400, "the body must be a JSON object")),
-        Err(_) => Err(Fault::NotJson),
+        Ok(_) => Err(HttpError::request(400, "the body must be a JSON object")),
+        Err(_) => Err(HttpError::NotJson),
     }
 }
 
 /// Whether the body says it is JSON; a body that says it is something else is refused.
-fn is_json(headers: &HeaderMap) -> Result<bool, Fault> {
+fn is_json(headers: &HeaderMap) -> Result<bool, HttpError> {
     if headers.contains_key(CONTENT_ENCODING) {
         return Err(wrong_type());
     }
@@ -75,12 +72,12 @@ fn is_json(headers: &HeaderMap) -> Result<bool, Fault> {
     if json && utf8 && types.next().is_none() { Ok(true) } else { Err(wrong_type()) }
 }
 
-fn wrong_type() -> Fault {
-    Fault::request(415, "the body must be `application/json` in UTF-8, not encoded otherwise")
+fn wrong_type() -> HttpError {
+    HttpError::request(415, "the body must be `application/json` in UTF-8, not encoded otherwise")
 }
 
-fn too_large() -> Fault {
-    Fault::request(413, format!("the body is over the limit of {BODY_LIMIT} bytes"))
+fn too_large() -> HttpError {
+    HttpError::request(413, format!("the body is over the limit of {BODY_LIMIT} bytes"))
 }
 
 #[cfg(test)]
@@ -93,7 +90,7 @@ mod tests {
         for kind in kinds {
             headers.append(CONTENT_TYPE, axum::http::HeaderValue::from_static(kind));
         }
-        assert_eq!(is_json(&headers).map_err(|fault| fault.status()), expected, "{kinds:?}");
+        assert_eq!(is_json(&headers).map_err(|http_error| http_error.status()), expected, "{kinds:?}");
     }
 
     #[test]
@@ -113,9 +110,12 @@ mod tests {
     fn a_body_is_an_object_or_nothing() {
         assert_eq!(object(b""), Ok(Map::new()));
         assert_eq!(object(b"{}"), Ok(Map::new()));
-        assert_eq!(object(b"[]").map_err(|fault| fault.body()["error"]["code"].clone()), Err((-32600).into()));
+        assert_eq!(
+            object(b"[]").map_err(|http_error| http_error.body()["error"]["code"].clone()),
+            Err((-32600).into())
+        );
         for text in [&b"{"[..], b"\xff", b" ", b"{}x", b"nul"] {
-            assert_eq!(object(text), Err(Fault::NotJson));
+            assert_eq!(object(text), Err(HttpError::NotJson));
         }
     }
 }

@@ -10,9 +10,9 @@ pub const HEAD_LIMIT: usize = 16 << 10;
 pub const HEAD_LINES: usize = 64;
 
 /// Where in a request the bytes are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
-    /// Between requests.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum FramingPosition {
+    #[default]
     Between,
     /// In the request line or the header lines.
     Head,
@@ -27,17 +27,17 @@ enum Place {
 }
 
 /// Follows the requests of one connection.
-#[derive(Debug)]
-pub struct Framing {
-    place: Place,
+#[derive(Debug, Default)]
+pub struct FramingCheck {
+    place: FramingPosition,
     line: Vec<u8>,
-    head: Head,
+    head: FramingHead,
     broken: bool,
 }
 
 /// What matters of the head that is being read.
 #[derive(Debug, Default)]
-struct Head {
+struct FramingHead {
     bytes: usize,
     lines: usize,
     lengths: usize,
@@ -45,16 +45,10 @@ struct Head {
     chunked: bool,
 }
 
-impl Default for Framing {
-    fn default() -> Self {
-        Self { place: Place::Between, line: Vec::new(), head: Head::default(), broken: false }
-    }
-}
-
-impl Framing {
+impl FramingCheck {
     /// Whether a head has begun and not ended.
     pub fn is_in_head(&self) -> bool {
-        self.place == Place::Head
+        self.place == FramingPosition::Head
     }
 
     /// Whether a request came whose end nobody can be sure of. It stays so: nothing after it can be trusted.
@@ -66,32 +60,33 @@ impl Framing {
     pub fn take(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() && !self.broken {
             bytes = match self.place {
-                Place::Body(left) => {
+                FramingPosition::Body(left) | FramingPosition::Chunk(left) => {
                     let (rest, left) = skip(bytes, left);
-                    self.place = if left == 0 { Place::Between } else { Place::Body(left) };
+                    self.place = match (self.place, left) {
+                        (FramingPosition::Body(_), 0) => FramingPosition::Between,
+                        (FramingPosition::Body(_), left) => FramingPosition::Body(left),
+                        (_, 0) => FramingPosition::ChunkSize,
+                        (_, left) => FramingPosition::Chunk(left),
+                    };
                     rest
                 }
-                Place::Chunk(left) => {
-                    let (rest, left) = skip(bytes, left);
-                    self.place = if left == 0 { Place::ChunkSize } else { Place::Chunk(left) };
-                    rest
-                }
-                Place::Between | Place::Head | Place::ChunkSize | Place::Trailer => self.take_line(bytes),
+                _ => self.take_line(bytes),
             };
         }
     }
 
     /// Takes the rest of one line; returns what comes after it.
     fn take_line<'a>(&mut self, bytes: &'a [u8]) -> &'a [u8] {
-        if self.place == Place::Between {
-            self.place = Place::Head;
-            self.head = Head::default();
+        if self.place == FramingPosition::Between {
+            self.place = FramingPosition::Head;
+            self.head = FramingHead::default();
         }
         let end = bytes.iter().position(|byte| *byte == b'\n');
         let (part, rest) = bytes.split_at(end.map_or(bytes.len(), |end| end + 1));
         self.head.bytes += part.len();
         self.line.extend_from_slice(part);
-        if self.line.len() > HEAD_LIMIT || self.head.bytes > 4 * HEAD_LIMIT && self.place != Place::ChunkSize {
+        if self.line.len() > HEAD_LIMIT || self.head.bytes > 4 * HEAD_LIMIT && self.place != FramingPosition::ChunkSize
+        {
             // Too long for the parser as well, which says so; there is nothing left to follow.
             self.broken = true;
         } else if end.is_some() {
@@ -103,23 +98,23 @@ impl Framing {
 
     fn ended(&mut self, line: &[u8]) {
         match self.place {
-            Place::Head if line.is_empty() && self.head.lines == 0 => {
+            FramingPosition::Head if line.is_empty() && self.head.lines == 0 => {
                 // Empty lines before a request are passed over.
-                self.place = Place::Between;
+                self.place = FramingPosition::Between;
             }
-            Place::Head if line.is_empty() => self.head_ended(),
-            Place::Head => {
+            FramingPosition::Head if line.is_empty() => self.head_ended(),
+            FramingPosition::Head => {
                 self.head.lines += 1;
                 if self.head.lines > 1 {
                     self.header(line);
                 }
             }
-            Place::ChunkSize => match chunk_size(line) {
-                Some(0) => self.place = Place::Trailer,
-                Some(size) => self.place = Place::Chunk(size + 2),
+            FramingPosition::ChunkSize => match chunk_size(line) {
+                Some(0) => self.place = FramingPosition::Trailer,
+                Some(size) => self.place = FramingPosition::Chunk(size + 2),
                 None => self.broken = true,
             },
-            Place::Trailer if line.is_empty() => self.place = Place::Between,
+            FramingPosition::Trailer if line.is_empty() => self.place = FramingPosition::Between,
             _ => {}
         }
     }
@@ -141,12 +136,12 @@ impl Framing {
     }
 
     fn head_ended(&mut self) {
-        let Head { lengths, length, chunked, .. } = self.head;
+        let FramingHead { lengths, length, chunked, .. } = self.head;
         self.broken |= lengths > 1 || (chunked && lengths > 0);
         self.place = match (chunked, length) {
-            (true, _) => Place::ChunkSize,
-            (false, 0) => Place::Between,
-            (false, length) => Place::Body(length),
+            (true, _) => FramingPosition::ChunkSize,
+            (false, 0) => FramingPosition::Between,
+            (false, length) => FramingPosition::Body(length),
         };
     }
 }
@@ -174,7 +169,7 @@ mod tests {
     #[track_caller]
     fn check(text: &str, broken: bool, in_head: bool) {
         for step in [1, 7, text.len()] {
-            let mut framing = Framing::default();
+            let mut framing = FramingCheck::default();
             text.as_bytes().chunks(step).for_each(|part| framing.take(part));
             assert_eq!(framing.is_broken(), broken, "{text:?} in steps of {step}");
             assert!(broken || framing.is_in_head() == in_head, "{text:?} in steps of {step}");
@@ -208,7 +203,7 @@ mod tests {
     proptest! {
         #[test]
         fn any_bytes_can_be_followed(bytes in proptest::collection::vec(any::<u8>(), 0..600), step in 1_usize..40) {
-            let mut framing = Framing::default();
+            let mut framing = FramingCheck::default();
             bytes.chunks(step).for_each(|part| framing.take(part));
         }
     }

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use axum::http::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use axum::http::request::Parts;
 
-use super::keys::{Keyring, PREFIX};
-use super::settings::{HttpSettings, Secret};
+use super::keys::{API_KEY_PREFIX, Keyring};
 use super::token::{self, TokenError};
 use crate::clock;
-use crate::present::http::Fault;
+use crate::config::http::{HttpSettings, Secret};
+use crate::present::http::HttpError;
 
 /// Where a key travels.
 pub const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -69,23 +69,23 @@ impl Guard {
     }
 
     /// The request must be meant for us: a page that rebinds its own name to our address is not.
-    pub fn host(&self, parts: &Parts) -> Result<(), Fault> {
-        let named = only(&parts.headers, &HOST).ok_or_else(|| Fault::request(400, "exactly one Host is needed"))?;
-        let named = named.to_str().map_err(|_| Fault::Host)?;
+    pub fn host(&self, parts: &Parts) -> Result<(), HttpError> {
+        let named = only(&parts.headers, &HOST).ok_or_else(|| HttpError::request(400, "exactly one Host is needed"))?;
+        let named = named.to_str().map_err(|_| HttpError::Host)?;
         let meant = parts.uri.authority().map(|authority| authority.as_str());
         let ours = self.hosts.has(named) && meant.is_none_or(|meant| self.hosts.has(meant));
-        if ours { Ok(()) } else { Err(Fault::Host) }
+        if ours { Ok(()) } else { Err(HttpError::Host) }
     }
 
     /// A page that calls us must be one that may; its origin is given back to be named in the answer.
-    pub fn origin(&self, parts: &Parts) -> Result<Option<HeaderValue>, Fault> {
+    pub fn origin(&self, parts: &Parts) -> Result<Option<HeaderValue>, HttpError> {
         if !parts.headers.contains_key(ORIGIN) {
             return Ok(None);
         }
-        let origin = only(&parts.headers, &ORIGIN).ok_or(Fault::Origin)?;
-        let text = origin.to_str().map_err(|_| Fault::Origin)?;
+        let origin = only(&parts.headers, &ORIGIN).ok_or(HttpError::Origin)?;
+        let text = origin.to_str().map_err(|_| HttpError::Origin)?;
         let allowed = self.origins.iter().any(|one| one == text) || self.is_our_own(text, &parts.headers);
-        if allowed { Ok(Some(origin.clone())) } else { Err(Fault::Origin) }
+        if allowed { Ok(Some(origin.clone())) } else { Err(HttpError::Origin) }
     }
 
     /// A page that we served ourselves, on this machine.
@@ -95,11 +95,11 @@ impl Guard {
     }
 
     /// One good credential is enough.
-    pub fn credentials(&self, headers: &HeaderMap) -> Result<(), Fault> {
+    pub fn credentials(&self, headers: &HeaderMap) -> Result<(), HttpError> {
         let doubled = [API_KEY, AUTHORIZATION].iter().any(|name| headers.get_all(name).iter().count() > 1);
         let key = headers.get(API_KEY).is_some_and(|value| self.is_key(value));
         let bearer = headers.get(AUTHORIZATION).is_some_and(|value| self.is_bearer(value));
-        if !doubled && (self.open || key || bearer) { Ok(()) } else { Err(Fault::Credentials) }
+        if !doubled && (self.open || key || bearer) { Ok(()) } else { Err(HttpError::Credentials) }
     }
 
     fn is_key(&self, value: &HeaderValue) -> bool {
@@ -111,11 +111,11 @@ impl Guard {
         let parts = value.to_str().ok().and_then(|text| text.split_once(' '));
         let Some((_, token)) = parts.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer")) else { return false };
         let token = token.trim_start_matches(' ');
-        if token.starts_with(PREFIX) {
-            return self.keyring.has_made(token);
+        if token.starts_with(API_KEY_PREFIX) {
+            return self.keyring.has_created(token);
         }
         let Some(secret) = &self.secret else { return false };
-        let now = clock::milliseconds();
+        let now = clock::epoch_millis();
         match token::check(token, secret.reveal().as_bytes(), now as f64 / 1000.0) {
             Ok(()) => true,
             Err(why) => {
@@ -124,9 +124,7 @@ impl Guard {
             }
         }
     }
-}
 
-impl Guard {
     /// The person who runs the daemon reads why; whoever sends many wrong tokens does not fill the log.
     fn log_refusal(&self, why: TokenError, now: i64) {
         let last = self.refusal_logged.swap(now, Ordering::Relaxed);
@@ -248,7 +246,7 @@ mod tests {
             "https://localhost:4001",
             "*",
         ] {
-            assert_eq!(allowed(origin), Err(Fault::Origin), "{origin}");
+            assert_eq!(allowed(origin), Err(HttpError::Origin), "{origin}");
         }
     }
 

@@ -8,22 +8,22 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use subtle::{Choice, ConstantTimeEq as _};
-use trellis_protocol::{Failure, Kind};
+use trellis_protocol::{Failure, FailureKind};
 
-use super::settings::Secret;
 use crate::clock;
-use crate::disk::own;
+use crate::config::http::Secret;
+use crate::state_files;
 
 /// How every made key begins; such keys are also taken as bearer tokens.
-pub const PREFIX: &str = "trellis_";
+pub const API_KEY_PREFIX: &str = "trellis_";
 
 /// A made key, as far as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Made {
+pub struct ApiKey {
     /// Its name for `revoke`.
     pub id: String,
     /// What it is for, in its owner's words.
@@ -35,31 +35,36 @@ pub struct Made {
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Kept {
-    keys: Vec<Made>,
+struct ApiKeyFile {
+    keys: Vec<ApiKey>,
 }
 
 /// Where made keys are kept.
-pub fn place(state: &Path) -> PathBuf {
+pub fn path(state: &Path) -> PathBuf {
     state.join("http-keys.json")
 }
 
 /// All made keys, oldest first.
-pub fn made(path: &Path) -> Result<Vec<Made>, Failure> {
-    let Some(text) = own::read(path) else { return Ok(Vec::new()) };
-    let kept: Kept = serde_json::from_str(&text).map_err(|error| {
-        Failure::new("unreadable", Kind::Unreadable, format!("the file of keys cannot be read: {error}"))
+pub fn list(path: &Path) -> Result<Vec<ApiKey>, Failure> {
+    let Some(text) = state_files::read(path) else { return Ok(Vec::new()) };
+    let kept: ApiKeyFile = serde_json::from_str(&text).map_err(|error| {
+        Failure::new("unreadable", FailureKind::Unreadable, format!("the file of keys cannot be read: {error}"))
             .with_hint("repair or remove http-keys.json in the state directory; its keys are void until then")
     })?;
     Ok(kept.keys)
 }
 
 /// Makes a key and returns it: the only time that it is seen.
-pub fn make(path: &Path, name: &str) -> Result<(Made, String), Failure> {
-    let secret = secret().map_err(|error| unwritten(&error))?;
-    let key = format!("{PREFIX}{}", hex(&secret));
-    let digest = hex(&digest(&key));
-    let made = Made { id: digest[..8].to_owned(), name: name.to_owned(), created: clock::stamp(), sha256: digest };
+pub fn create(path: &Path, name: &str) -> Result<(ApiKey, String), Failure> {
+    let secret = secret().map_err(|error| write_failure(&error))?;
+    let key = format!("{API_KEY_PREFIX}{}", hex(&secret));
+    let digest = digest(&key);
+    let made = ApiKey {
+        id: digest[..8].to_owned(),
+        name: name.to_owned(),
+        created: clock::file_name_timestamp(),
+        sha256: digest,
+    };
     change(path, |keys| keys.push(made.clone()))?;
     Ok((made, key))
 }
@@ -76,20 +81,17 @@ pub fn revoke(path: &Path, id: &str) -> Result<bool, Failure> {
 }
 
 /// Two who change the file take turns.
-fn change(path: &Path, change: impl FnOnce(&mut Vec<Made>)) -> Result<(), Failure> {
-    let lock: io::Result<File> = own::open_lasting(&path.with_extension("lock")).and_then(|file| {
-        file.lock()?;
-        Ok(file)
-    });
-    let _lock = lock.map_err(|error| unwritten(&error))?;
-    let mut keys = made(path)?;
+fn change(path: &Path, change: impl FnOnce(&mut Vec<ApiKey>)) -> Result<(), Failure> {
+    let lock = state_files::open_append(&path.with_extension("lock"));
+    let _lock = lock.and_then(|file| file.lock().map(|()| file)).map_err(|error| write_failure(&error))?;
+    let mut keys = list(path)?;
     change(&mut keys);
-    let text = serde_json::to_vec_pretty(&Kept { keys }).unwrap_or_default();
-    own::replace(path, &text).map_err(|error| unwritten(&error))
+    let text = serde_json::to_vec_pretty(&ApiKeyFile { keys }).unwrap_or_default();
+    state_files::replace(path, &text).map_err(|error| write_failure(&error))
 }
 
-fn unwritten(error: &io::Error) -> Failure {
-    Failure::new("unavailable", Kind::Unavailable, format!("the file of keys cannot be written: {error}"))
+fn write_failure(error: &io::Error) -> Failure {
+    Failure::new("unavailable", FailureKind::Unavailable, format!("the file of keys cannot be written: {error}"))
         .with_hint("check who owns the state directory and whether it may be written")
 }
 
@@ -101,39 +103,27 @@ fn secret() -> io::Result<[u8; 24]> {
 }
 
 /// What is compared instead of a key: as long for every key, so that its length tells nothing.
-fn digest(key: &str) -> [u8; 32] {
-    Sha256::digest(key.as_bytes()).into()
+fn digest(key: &str) -> String {
+    hex(&Sha256::digest(key.as_bytes()))
 }
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn unhex(text: &str) -> Option<[u8; 32]> {
-    let mut bytes = [0; 32];
-    let digits = text.as_bytes().chunks_exact(2);
-    if text.len() != 64 {
-        return None;
-    }
-    for (byte, digits) in bytes.iter_mut().zip(digits) {
-        *byte = u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
-    }
-    Some(bytes)
-}
-
 /// The keys that a running daemon takes.
 #[derive(Debug)]
 pub struct Keyring {
     path: PathBuf,
-    set: Vec<[u8; 32]>,
-    made: Mutex<Known>,
+    set: Vec<String>,
+    made: Mutex<CachedKeyDigests>,
 }
 
 /// What the file of made keys held when it was last looked at.
 #[derive(Debug, Default)]
-struct Known {
-    stamp: Option<own::Stamp>,
-    digests: Vec<[u8; 32]>,
+struct CachedKeyDigests {
+    stamp: Option<state_files::StatSignature>,
+    digests: Vec<String>,
 }
 
 impl Keyring {
@@ -146,47 +136,45 @@ impl Keyring {
     /// Whether this is a key, set or made.
     pub fn has(&self, key: &str) -> bool {
         let digest = digest(key);
-        let set = among(&self.set, &digest);
-        (set | self.among_made(&digest)).into()
+        (among(&self.set, &digest) | among(&self.created().digests, &digest)).into()
     }
 
     /// Whether this is a made key.
-    pub fn has_made(&self, key: &str) -> bool {
-        self.among_made(&digest(key)).into()
+    pub fn has_created(&self, key: &str) -> bool {
+        among(&self.created().digests, &digest(key)).into()
     }
 
     /// Whether there is any key at all.
     pub fn is_empty(&self) -> bool {
-        let mut made = self.made.lock();
-        made.refresh(&self.path);
-        self.set.is_empty() && made.digests.is_empty()
+        self.created().digests.is_empty() && self.set.is_empty()
     }
 
-    fn among_made(&self, digest: &[u8; 32]) -> Choice {
+    /// What the file of made keys holds now.
+    fn created(&self) -> MutexGuard<'_, CachedKeyDigests> {
         let mut made = self.made.lock();
         made.refresh(&self.path);
-        among(&made.digests, digest)
+        made
     }
 }
 
-impl Known {
+impl CachedKeyDigests {
     fn refresh(&mut self, path: &Path) {
-        let stamp = own::stamp(path);
+        let stamp = state_files::stat_signature(path);
         if stamp == self.stamp {
             return;
         }
-        let keys = made(path).unwrap_or_else(|failure| {
+        let keys = list(path).unwrap_or_else(|failure| {
             tracing::warn!("{failure}");
             Vec::new()
         });
-        self.digests = keys.iter().filter_map(|key| unhex(&key.sha256)).collect();
+        self.digests = keys.into_iter().map(|key| key.sha256).filter(|digest| digest.len() == 64).collect();
         self.stamp = stamp;
     }
 }
 
 /// Looks at every one, whatever the first ones say.
-fn among(digests: &[[u8; 32]], digest: &[u8; 32]) -> Choice {
-    digests.iter().fold(Choice::from(0), |found, one| found | one.ct_eq(digest))
+fn among(digests: &[String], digest: &str) -> Choice {
+    digests.iter().fold(Choice::from(0), |found, one| found | one.as_bytes().ct_eq(digest.as_bytes()))
 }
 
 #[cfg(test)]
@@ -198,16 +186,16 @@ mod tests {
     #[test]
     fn made_keys_are_known_at_once_and_void_once_revoked() {
         let directory = tempfile::tempdir().expect("a directory");
-        let path = place(directory.path());
+        let path = path(directory.path());
         let ring = Keyring::new(path.clone(), &[]);
         assert!(ring.is_empty() && !ring.has(""));
-        let (first, key) = make(&path, "web").expect("made");
-        assert!(key.starts_with(PREFIX) && key.len() == PREFIX.len() + 48);
-        assert!(ring.has(&key) && ring.has_made(&key) && !ring.is_empty());
+        let (first, key) = create(&path, "web").expect("made");
+        assert!(key.starts_with(API_KEY_PREFIX) && key.len() == API_KEY_PREFIX.len() + 48);
+        assert!(ring.has(&key) && ring.has_created(&key) && !ring.is_empty());
         assert!(!ring.has(&key[1..]) && !ring.has(&key.to_uppercase()) && !ring.has(&first.sha256));
-        let (second, other) = make(&path, "").expect("made");
+        let (second, other) = create(&path, "").expect("made");
         assert!(ring.has(&other) && ring.has(&key) && other != key);
-        assert_eq!(made(&path).expect("readable"), [first.clone(), second]);
+        assert_eq!(list(&path).expect("readable"), [first.clone(), second]);
         assert!(revoke(&path, &first.id).expect("revoked") && !revoke(&path, &first.id).expect("gone already"));
         assert!(!ring.has(&key) && ring.has(&other));
         let text = std::fs::read_to_string(&path).expect("text");
@@ -220,13 +208,13 @@ mod tests {
     #[expect(clippy::disallowed_methods, reason = "a test breaks its own file")]
     fn a_broken_file_opens_nothing() {
         let directory = tempfile::tempdir().expect("a directory");
-        let path = place(directory.path());
+        let path = path(directory.path());
         let ring = Keyring::new(path.clone(), &[]);
-        let (_, key) = make(&path, "").expect("made");
+        let (_, key) = create(&path, "").expect("made");
         assert!(ring.has(&key));
         std::fs::write(&path, "{").expect("written");
         assert!(!ring.has(&key) && ring.is_empty());
-        assert!(make(&path, "").is_err(), "what cannot be read is not overwritten");
+        assert!(create(&path, "").is_err(), "what cannot be read is not overwritten");
         std::fs::write(&path, r#"{"keys":[{"id":"x","name":"","created":"","sha256":""}]}"#).expect("written");
         assert!(!ring.has("") && !ring.has("x"));
     }

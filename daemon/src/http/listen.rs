@@ -5,38 +5,17 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 
-use super::settings::HttpSettings;
-
-/// Whether the gateway runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Standing {
-    /// Nobody asked for it.
-    Off,
-    /// It listens here.
-    On(SocketAddr),
-    /// It was asked for and could not start.
-    Failed(String),
-}
-
-impl Standing {
-    /// For `status`: the address, `off`, or why it does not run.
-    pub fn describe(&self) -> String {
-        match self {
-            Self::Off => "off".to_owned(),
-            Self::On(address) => format!("http://{address}"),
-            Self::Failed(why) => format!("not running: {why}"),
-        }
-    }
-}
+use crate::config::http::HttpSettings;
+use crate::engine::GatewayState;
 
 /// Opens the socket that the settings ask for. `keys_made`: keys exist besides those in the settings.
-pub fn open(settings: &HttpSettings, keys_made: bool) -> (Standing, Option<TcpListener>) {
+pub fn open(settings: &HttpSettings, keys_made: bool) -> (GatewayState, Option<(SocketAddr, TcpListener)>) {
     if !settings.enabled.value {
-        return (Standing::Off, None);
+        return (GatewayState::Off, None);
     }
     match address(settings, keys_made).and_then(bind) {
-        Ok((address, listener)) => (Standing::On(address), Some(listener)),
-        Err(why) => (Standing::Failed(why), None),
+        Ok((address, listener)) => (GatewayState::On(address), Some((address, listener))),
+        Err(why) => (GatewayState::Failed(why), None),
     }
 }
 
@@ -61,11 +40,9 @@ fn address(settings: &HttpSettings, keys_made: bool) -> Result<SocketAddr, Strin
 }
 
 fn bind(address: SocketAddr) -> Result<(SocketAddr, TcpListener), String> {
-    let listener = TcpListener::bind(address).and_then(|listener| {
-        listener.set_nonblocking(true)?;
-        Ok(listener)
-    });
-    listener.map(|listener| (address, listener)).map_err(|error| match error.kind() {
+    let bound = TcpListener::bind(address);
+    let listener = bound.and_then(|listener| listener.set_nonblocking(true).map(|()| (address, listener)));
+    listener.map_err(|error| match error.kind() {
         std::io::ErrorKind::AddrInUse => {
             format!("port {} is in use by another program; set PORT to a free one", address.port())
         }
@@ -75,16 +52,16 @@ fn bind(address: SocketAddr) -> Result<(SocketAddr, TcpListener), String> {
 
 /// What a session is told that asks for a gateway of a daemon that already runs: only the daemon's own
 /// settings count.
-pub fn came_too_late<'a>(standing: &Standing, variable: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
+pub fn late_settings_notice<'a>(state: &GatewayState, variable: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
     if variable("ENABLE_HTTP") != Some("true") {
         return None;
     }
     const HOW: &str = "run `trellisd stop`, and the next host starts a daemon with this one's settings, or put them \
                        under [http] in config.toml";
-    match standing {
-        Standing::Off => Some(format!("the daemon already runs without the HTTP gateway; {HOW}")),
-        Standing::Failed(why) => Some(format!("the HTTP gateway is not running: {why}")),
-        Standing::On(address) => {
+    match state {
+        GatewayState::Off => Some(format!("the daemon already runs without the HTTP gateway; {HOW}")),
+        GatewayState::Failed(why) => Some(format!("the HTTP gateway is not running: {why}")),
+        GatewayState::On(address) => {
             let port = variable("PORT").or_else(|| variable("HTTP_PORT"));
             let moved = port.is_some_and(|port| port.trim() != address.port().to_string());
             moved.then(|| format!("the HTTP gateway already listens at http://{address}; {HOW}"))
@@ -129,16 +106,16 @@ mod tests {
 
     #[test]
     fn a_session_hears_that_its_switches_came_too_late() {
-        let on = Standing::On("127.0.0.1:4001".parse().expect("an address"));
-        let told = |standing: &Standing, pairs: &[(&str, &'static str)]| {
-            came_too_late(standing, |name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| *value))
+        let on = GatewayState::On("127.0.0.1:4001".parse().expect("an address"));
+        let told = |state: &GatewayState, pairs: &[(&str, &'static str)]| {
+            late_settings_notice(state, |name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| *value))
         };
-        assert_eq!(told(&Standing::Off, &[("ENABLE_HTTP", "1")]), None);
+        assert_eq!(told(&GatewayState::Off, &[("ENABLE_HTTP", "1")]), None);
         assert_eq!(told(&on, &[("ENABLE_HTTP", "true")]), None);
         assert_eq!(told(&on, &[("ENABLE_HTTP", "true"), ("PORT", "4001")]), None);
         assert!(told(&on, &[("ENABLE_HTTP", "true"), ("HTTP_PORT", "80")]).is_some());
-        assert!(told(&Standing::Off, &[("ENABLE_HTTP", "true")]).is_some());
-        let failed = Standing::Failed("port 1 is in use".into());
+        assert!(told(&GatewayState::Off, &[("ENABLE_HTTP", "true")]).is_some());
+        let failed = GatewayState::Failed("port 1 is in use".into());
         assert!(told(&failed, &[("ENABLE_HTTP", "true")]).is_some_and(|line| line.contains("port 1 is in use")));
     }
 }

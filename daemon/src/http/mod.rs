@@ -3,9 +3,6 @@
 //! Off unless asked for. A connection comes in, its requests pass the guard and reach the same registry
 //! and engine as a proxy's; answers go out as plain JSON, or as MCP below `/mcp`. It keeps nothing of its own but keys.
 
-/// What can be set.
-pub mod settings;
-
 /// A listening socket, or why there is none.
 pub mod listen;
 
@@ -21,8 +18,8 @@ pub mod guard;
 /// Where requests begin and end.
 pub mod framing;
 
-/// A connection as the parser sees it.
-pub mod wire;
+/// A guarded stream under the HTTP parser.
+pub mod guarded_stream;
 
 /// Connections, as many as there is room for.
 pub mod serve;
@@ -42,25 +39,27 @@ pub mod routes;
 /// The tools as an OpenAPI document.
 pub mod openapi;
 
-/// What is being worked on.
-pub mod working;
-
 use std::net::SocketAddr;
 use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 
-use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::http::Response;
+use axum::http::request::Parts;
 use tokio_util::sync::CancellationToken;
-use trellis_protocol::endpoint::Surroundings;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+use trellis_protocol::Failure;
+use trellis_protocol::endpoint::AccountEnvironment;
 
 use guard::Guard;
 use keys::Keyring;
-use session::Visits;
-use settings::HttpSettings;
-use working::Working;
+use session::GatewaySessions;
 
+use crate::config::http::HttpSettings;
 use crate::engine::Engine;
-use crate::mcp::http::Streamable;
+use crate::tools::ClientSession;
 
 /// A warning that holds until there are credentials: `status` asks whether it still does.
 const REFUSES_EVERYBODY: &str = "the HTTP gateway refuses everybody: no credentials are set; set API_KEYS or JWT_SECRET, \
@@ -70,8 +69,32 @@ const REFUSES_EVERYBODY: &str = "the HTTP gateway refuses everybody: no credenti
 pub fn credentials_warning(settings: &HttpSettings, state: &Path) -> Option<&'static str> {
     let open = settings.allow_unauthenticated.value;
     let is_set = open || settings.jwt_secret.value.is_some() || !settings.api_keys.value.is_empty();
-    let has_keys = || keys::made(&keys::place(state)).is_ok_and(|keys| !keys.is_empty());
+    let has_keys = || keys::list(&keys::path(state)).is_ok_and(|keys| !keys.is_empty());
     (!is_set && !has_keys()).then_some(REFUSES_EVERYBODY)
+}
+
+/// Answers requests of MCP that the guard let in.
+pub trait McpEndpoint: Send + Sync + std::fmt::Debug {
+    /// `session` makes the session: one of its own if it gets true, else a shared one. The work is done when the answer
+    /// has gone out; a stream that stays open on purpose is no work.
+    fn answer<'a>(
+        &'a self,
+        surface: &'a str,
+        parts: Parts,
+        body: Bytes,
+        session: &'a (dyn Fn(bool) -> Result<Arc<ClientSession>, Failure> + Sync),
+        work: TaskTrackerToken,
+    ) -> Pin<Box<dyn Future<Output = Response<Body>> + Send + 'a>>;
+}
+
+/// What an endpoint has to keep to.
+#[derive(Debug)]
+pub struct McpLimits {
+    /// Names under which requests may come; none allows all.
+    pub host_names: Option<Vec<String>>,
+    /// Cancelled when streams must end.
+    pub ending: CancellationToken,
+    pub body_limit: usize,
 }
 
 /// All that the requests of one gateway share.
@@ -79,36 +102,34 @@ pub fn credentials_warning(settings: &HttpSettings, state: &Path) -> Option<&'st
 pub struct Gateway {
     engine: Arc<Engine>,
     guard: Guard,
-    visits: Visits,
-    streamable: Streamable,
-    working: Working,
+    gateway_sessions: GatewaySessions,
+    mcp: Box<dyn McpEndpoint>,
+    /// The requests that are being worked on, so that shutdown can wait for them.
+    working: TaskTracker,
     ending: CancellationToken,
-    router: Router,
 }
 
 impl Gateway {
-    /// A gateway at this address, for what the engine serves.
-    pub fn new(engine: Arc<Engine>, address: SocketAddr, around: Surroundings, umask: u32) -> Arc<Self> {
+    /// A gateway at this address, for what the engine serves. `mcp` makes whoever answers MCP within these limits.
+    pub fn new(
+        engine: Arc<Engine>,
+        address: SocketAddr,
+        account: AccountEnvironment,
+        umask: u32,
+        mcp: impl FnOnce(McpLimits) -> Box<dyn McpEndpoint>,
+    ) -> Arc<Self> {
         let settings = &engine.settings.http;
-        let keyring = Keyring::new(keys::place(&engine.life.places.state), &settings.api_keys.value);
+        let keyring = Keyring::new(keys::path(&engine.process.paths.state), &settings.api_keys.value);
         let guard = Guard::new(settings, address, keyring);
         if guard.is_shut() {
             tracing::warn!("{REFUSES_EVERYBODY}");
         }
         if let Some(weakness) = settings.weaknesses() {
-            engine.warn(weakness);
+            engine.warn(&weakness);
         }
         let ending = CancellationToken::new();
-        let streamable = Streamable::new(guard.names(), &ending, body::BODY_LIMIT);
-        let visits = Visits::new(Arc::clone(&engine), around, umask);
-        Arc::new_cyclic(|gateway| Self {
-            engine,
-            guard,
-            visits,
-            streamable,
-            working: Working::default(),
-            ending,
-            router: routes::router(gateway.clone()),
-        })
+        let mcp = mcp(McpLimits { host_names: guard.names(), ending: ending.clone(), body_limit: body::BODY_LIMIT });
+        let gateway_sessions = GatewaySessions::new(Arc::clone(&engine), account, umask);
+        Arc::new(Self { engine, guard, gateway_sessions, mcp, working: TaskTracker::new(), ending })
     }
 }

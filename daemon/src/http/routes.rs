@@ -1,32 +1,32 @@
 //! What there is at which path, once the guard has let a request in.
 
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
-use axum::http::header::{ALLOW, HeaderMap, HeaderValue};
+use axum::http::header::{ALLOW, HeaderMap};
 use axum::http::request::Parts;
 use axum::http::{Method, Request, Response};
+use axum::response::IntoResponse as _;
 use axum::routing::{any, get, post};
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
-use trellis_protocol::{Kind, Surface};
+use trellis_protocol::{FailureKind, Surface};
 
-use super::answer::{json as json_answer, refuse};
-use super::session::Visit;
+use super::answer::json as json_answer;
 use super::{Gateway, body, openapi};
 use crate::clock::Now;
-use crate::present::http::{Fault, answered, failed};
+use crate::present::http::{HttpError, error_response, tool_response};
 use crate::text::json::Json;
-use crate::tools::{Caught, Request as ToolRequest};
+use crate::tools::{ClientSession, ToolCall, ToolError};
 
 /// How long a tool may take, and waiting for its turn.
-const TOOL_TIME: Duration = Duration::from_secs(120);
+const TOOL_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long `/health` waits for the disk.
-const HEALTH_TIME: Duration = Duration::from_secs(2);
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The family that keeps the bridge file.
 const BOARD: &str = "board";
@@ -35,11 +35,9 @@ const READ_BOARD: &str = "vbm_get_board";
 /// The code of a bridge file that cannot be read.
 const BRIDGE_ERROR: &str = "1003";
 
-type Shared = Weak<Gateway>;
-type Answer = Result<Response<Body>, Fault>;
+type RouteResult = Result<Response<Body>, HttpError>;
 
-/// Every path. The gateway holds the router, so the router only borrows the gateway.
-pub fn router(gateway: Shared) -> Router {
+pub fn router(gateway: Arc<Gateway>) -> Router {
     Router::new()
         .route("/health", get(health).fallback(|| other_method("GET, HEAD")))
         .route("/tools", get(list).post(call).fallback(|| other_method("GET, HEAD, POST")))
@@ -49,140 +47,92 @@ pub fn router(gateway: Shared) -> Router {
         .route("/openapi.json", get(describe).fallback(|| other_method("GET, HEAD")))
         .route("/mcp", any(mcp_all))
         .route("/mcp/{family}", any(mcp_family))
-        .fallback(|| async { refuse(&Fault::NoPath) })
+        .fallback(|| async { HttpError::NoPath })
         .with_state(gateway)
 }
 
 async fn other_method(allowed: &'static str) -> Response<Body> {
-    let mut response = refuse(&Fault::NoMethod);
-    response.headers_mut().insert(ALLOW, HeaderValue::from_static(allowed));
-    response
+    ([(ALLOW, allowed)], HttpError::NoMethod).into_response()
 }
 
-fn present(answer: Answer) -> Response<Body> {
-    answer.unwrap_or_else(|fault| refuse(&fault))
-}
-
-/// The gateway lives as long as its connections do.
-fn held(gateway: &Shared) -> Result<Arc<Gateway>, Fault> {
-    gateway.upgrade().ok_or(Fault::Busy)
-}
-
-async fn health(State(gateway): State<Shared>) -> Response<Body> {
-    present(
-        async {
-            let gateway = held(&gateway)?;
-            let (status, word) = if is_degraded(&gateway).await { (503, "degraded") } else { (200, "healthy") };
-            let body = json!({
-                "status": word,
-                "server": "trellis",
-                "version": env!("CARGO_PKG_VERSION"),
-                "timestamp": now(),
-            });
-            Ok(json_answer(status, &body))
-        }
-        .await,
-    )
+async fn health(State(gateway): State<Arc<Gateway>>) -> Response<Body> {
+    let (status, word) = if is_degraded(&gateway).await { (503, "degraded") } else { (200, "healthy") };
+    let version = env!("CARGO_PKG_VERSION");
+    json_answer(status, &json!({ "status": word, "server": "trellis", "version": version, "timestamp": now() }))
 }
 
 /// Whether the bridge file cannot be read. Strangers may ask, so they take turns of their own and name no project.
 async fn is_degraded(gateway: &Gateway) -> bool {
     let board = Surface::default().with_families(BOARD).ok();
-    let visit = board.and_then(|board| gateway.visits.shared(gateway.visits.default_project(), &board).ok());
-    let Some(visit) = visit else { return false };
-    match tokio::time::timeout(HEALTH_TIME, run(&visit, READ_BOARD, Map::new())).await {
-        Ok(Some(Err(caught))) => caught.failure.code == BRIDGE_ERROR,
+    let session = board
+        .and_then(|board| gateway.gateway_sessions.shared(gateway.gateway_sessions.default_project(), &board).ok());
+    let Some(session) = session else { return false };
+    match tokio::time::timeout(HEALTH_TIMEOUT, run(&session, READ_BOARD, Map::new())).await {
+        Ok(Some(Err(tool_error))) => tool_error.failure.code == BRIDGE_ERROR,
         Ok(_) => false,
         Err(_) => true,
     }
 }
 
-async fn list(State(gateway): State<Shared>) -> Response<Body> {
-    present(held(&gateway).and_then(|gateway| {
-        let visit = visit(&gateway, None)?;
-        let tools: Vec<Value> = visit
-            .call
-            .catalogue
-            .tools()
-            .map(|(exposed, _, tool)| {
-                json!({ "name": exposed.name, "description": tool.description, "inputSchema": tool.schema })
-            })
-            .collect();
-        Ok(json_answer(200, &json!({ "tools": tools })))
-    }))
+async fn list(State(gateway): State<Arc<Gateway>>) -> RouteResult {
+    let session = open_session(&gateway, None)?;
+    let tools = session.catalogue.tools().map(|(exposed, _, tool)| {
+        json!({ "name": exposed.name, "description": tool.description, "inputSchema": tool.schema })
+    });
+    Ok(json_answer(200, &json!({ "tools": tools.collect::<Vec<Value>>() })))
 }
 
-async fn describe(State(gateway): State<Shared>) -> Response<Body> {
-    present(held(&gateway).and_then(|gateway| {
-        let visit = visit(&gateway, None)?;
-        Ok(json_answer(200, &openapi::document(&visit.call.catalogue)))
-    }))
+async fn describe(State(gateway): State<Arc<Gateway>>) -> RouteResult {
+    Ok(json_answer(200, &openapi::document(&open_session(&gateway, None)?.catalogue)))
 }
 
-async fn call(State(gateway): State<Shared>, request: Request<Body>) -> Response<Body> {
-    present(
-        async {
-            let gateway = held(&gateway)?;
-            let (headers, mut given) = arguments(request).await?;
-            let Some(Value::String(name)) = given.remove("name") else {
-                return Err(Fault::Parameters("`name` must be the name of a tool".to_owned()));
-            };
-            let arguments = match given.remove("arguments") {
-                None | Some(Value::Null) => Map::new(),
-                Some(Value::Object(arguments)) => arguments,
-                Some(_) => return Err(Fault::Parameters("`arguments` must be an object".to_owned())),
-            };
-            answer_call(&gateway, &headers, &name, arguments).await
-        }
-        .await,
-    )
+async fn call(State(gateway): State<Arc<Gateway>>, request: Request<Body>) -> RouteResult {
+    let (headers, mut given) = arguments(request).await?;
+    let Some(Value::String(name)) = given.remove("name") else {
+        return Err(HttpError::Parameters("`name` must be the name of a tool".to_owned()));
+    };
+    let arguments = match given.remove("arguments") {
+        None | Some(Value::Null) => Map::new(),
+        Some(inner) => object(inner)?,
+    };
+    answer_call(&gateway, &headers, &name, arguments).await
 }
 
 async fn call_named(
-    State(gateway): State<Shared>,
+    State(gateway): State<Arc<Gateway>>,
     name: Result<Path<String>, PathRejection>,
     request: Request<Body>,
-) -> Response<Body> {
-    present(
-        async {
-            let gateway = held(&gateway)?;
-            let Path(name) = name.map_err(|_| Fault::NoPath)?;
-            let (headers, mut given) = arguments(request).await?;
-            if given.len() == 1
-                && let Some(inner) = given.get_mut("arguments")
-            {
-                given = match inner.take() {
-                    Value::Object(arguments) => arguments,
-                    _ => return Err(Fault::Parameters("`arguments` must be an object".to_owned())),
-                };
-            }
-            answer_call(&gateway, &headers, &name, given).await
-        }
-        .await,
-    )
+) -> RouteResult {
+    let Path(name) = name.map_err(|_| HttpError::NoPath)?;
+    let (headers, mut given) = arguments(request).await?;
+    if given.len() == 1
+        && let Some(inner) = given.get_mut("arguments")
+    {
+        given = object(inner.take())?;
+    }
+    answer_call(&gateway, &headers, &name, given).await
 }
 
-async fn sync(State(gateway): State<Shared>, request: Request<Body>) -> Response<Body> {
-    present(
-        async {
-            let gateway = held(&gateway)?;
-            let (headers, _) = arguments(request).await?;
-            let visit = visit(&gateway, gateway.visits.project(&headers)?)?;
-            let _work = gateway.working.begin();
-            let outcome = tokio::time::timeout(TOOL_TIME, run(&visit, READ_BOARD, Map::new())).await;
-            let outcome = outcome.map_err(|_| Fault::Sync("reading the bridge file took too long".to_owned()))?;
-            match outcome {
-                Some(Ok(board)) => Ok(json_answer(200, &synced(&board.value()))),
-                Some(Err(caught)) if caught.failure.code == BRIDGE_ERROR || caught.failure.kind == Kind::Input => {
-                    let (status, body) = failed(&caught);
-                    Ok(json_answer(status, &body))
-                }
-                Some(Err(caught)) => Err(Fault::Sync(caught.failure.message)),
-                None => Err(Fault::Sync("there is no board to synchronise".to_owned())),
-            }
+fn object(arguments: Value) -> Result<Map<String, Value>, HttpError> {
+    match arguments {
+        Value::Object(arguments) => Ok(arguments),
+        _ => Err(HttpError::Parameters("`arguments` must be an object".to_owned())),
+    }
+}
+
+async fn sync(State(gateway): State<Arc<Gateway>>, request: Request<Body>) -> RouteResult {
+    let (headers, _) = arguments(request).await?;
+    let session = open_session(&gateway, gateway.gateway_sessions.project(&headers)?)?;
+    let _work = gateway.working.token();
+    let outcome = tokio::time::timeout(TOOL_TIMEOUT, run(&session, READ_BOARD, Map::new())).await;
+    match outcome.map_err(|_| HttpError::Sync("reading the bridge file took too long".to_owned()))? {
+        Some(Ok(board)) => Ok(json_answer(200, &synced(&board.value()))),
+        Some(Err(ToolError { failure, .. })) if failure.code != BRIDGE_ERROR && failure.kind != FailureKind::Input => {
+            Err(HttpError::Sync(failure.message))
         }
-        .await,
-    )
+        Some(Err(tool_error)) => Ok(error_answer(&tool_error)),
+        None => Err(HttpError::Sync("there is no board to synchronise".to_owned())),
+    }
 }
 
 /// Files are read anew for every answer, so nothing is left to resolve.
@@ -192,75 +142,80 @@ fn synced(board: &Value) -> Value {
     json!({ "success": true, "syncedAt": now(), "tasksSynced": tasks, "conflicts": 0, "conflictsResolved": [] })
 }
 
-async fn mcp_all(State(gateway): State<Shared>, request: Request<Body>) -> Response<Body> {
-    present(mcp(&gateway, Surface::default(), request).await)
+async fn mcp_all(State(gateway): State<Arc<Gateway>>, request: Request<Body>) -> RouteResult {
+    mcp(&gateway, Surface::default(), request).await
 }
 
 async fn mcp_family(
-    State(gateway): State<Shared>,
+    State(gateway): State<Arc<Gateway>>,
     family: Result<Path<String>, PathRejection>,
     request: Request<Body>,
-) -> Response<Body> {
-    let surface = family.ok().and_then(|Path(family)| {
-        let surface = Surface::default().with_families(&family).ok()?;
-        (surface.families == [family]).then_some(surface)
-    });
-    match surface {
-        Some(surface) => present(mcp(&gateway, surface, request).await),
-        None => refuse(&Fault::NoPath),
+) -> RouteResult {
+    let Path(family) = family.map_err(|_| HttpError::NoPath)?;
+    let surface = Surface::default().with_families(&family).map_err(|_| HttpError::NoPath)?;
+    if surface.families != [family] {
+        return Err(HttpError::NoPath);
     }
+    mcp(&gateway, surface, request).await
 }
 
-async fn mcp(gateway: &Shared, surface: Surface, request: Request<Body>) -> Answer {
-    let gateway = held(gateway)?;
+async fn mcp(gateway: &Gateway, surface: Surface, request: Request<Body>) -> RouteResult {
     if ![Method::GET, Method::POST, Method::DELETE].contains(request.method()) {
         return Ok(other_method("GET, POST, DELETE").await);
     }
-    gateway.engine.registry.catalogue(&surface).map_err(|_| Fault::NoPath)?;
+    gateway.engine.registry.catalogue(&surface).map_err(|_| HttpError::NoPath)?;
     let (parts, body) = request.into_parts();
-    let project = gateway.visits.project(&parts.headers)?;
+    let project = gateway.gateway_sessions.project(&parts.headers)?;
     let bytes = if parts.method == Method::POST { body::bytes(&parts.headers, body).await? } else { Vec::new().into() };
     let host = |lasting: bool| match lasting {
-        true => gateway.visits.fresh(project.clone(), &surface),
-        false => gateway.visits.shared(project.clone(), &surface),
+        true => gateway.gateway_sessions.fresh(project.clone(), &surface),
+        false => gateway.gateway_sessions.shared(project.clone(), &surface),
     };
-    let work = gateway.working.begin();
-    let response = gateway.streamable.answer(&surface.key(), parts, bytes, host, work).await;
-    Ok(response)
+    Ok(gateway.mcp.answer(&surface.key(), parts, bytes, &host, gateway.working.token()).await)
 }
 
 /// The headers and the object in the body of a request.
-async fn arguments(request: Request<Body>) -> Result<(HeaderMap, Map<String, Value>), Fault> {
+async fn arguments(request: Request<Body>) -> Result<(HeaderMap, Map<String, Value>), HttpError> {
     let (Parts { headers, .. }, body) = request.into_parts();
     let bytes = body::bytes(&headers, body).await?;
     Ok((headers, body::object(&bytes)?))
 }
 
-async fn answer_call(gateway: &Gateway, headers: &HeaderMap, name: &str, arguments: Map<String, Value>) -> Answer {
-    let visit = visit(gateway, gateway.visits.project(headers)?)?;
-    let _work = gateway.working.begin();
-    match tokio::time::timeout(TOOL_TIME, run(&visit, name, arguments)).await {
+async fn answer_call(gateway: &Gateway, headers: &HeaderMap, name: &str, arguments: Map<String, Value>) -> RouteResult {
+    let session = open_session(gateway, gateway.gateway_sessions.project(headers)?)?;
+    let _work = gateway.working.token();
+    match tokio::time::timeout(TOOL_TIMEOUT, run(&session, name, arguments)).await {
         Ok(Some(Ok(answer))) => Ok(json_answer(200, &answer)),
-        Ok(Some(Err(caught))) => {
-            let (status, body) = failed(&caught);
-            Ok(json_answer(status, &body))
-        }
-        Ok(None) => Err(Fault::NoTool(name.to_owned())),
-        Err(_) => Err(Fault::Busy),
+        Ok(Some(Err(tool_error))) => Ok(error_answer(&tool_error)),
+        Ok(None) => Err(HttpError::NoTool(name.to_owned())),
+        Err(_) => Err(HttpError::Busy),
     }
 }
 
-/// Runs a tool. `None`: there is none of that name.
-async fn run(visit: &Visit, name: &str, arguments: Map<String, Value>) -> Option<Result<Json, Caught>> {
-    visit.attended.looked().await;
-    let request = ToolRequest { tool: name.to_owned(), arguments, ..ToolRequest::default() };
-    Some(visit.call.tool(request).await?.map(answered))
+fn error_answer(tool_error: &ToolError) -> Response<Body> {
+    let (status, body) = error_response(tool_error);
+    json_answer(status, &body)
 }
 
-fn visit(gateway: &Gateway, project: Option<std::path::PathBuf>) -> Result<Visit, Fault> {
-    gateway.visits.shared(project, &Surface::default()).map_err(|failure| {
+/// Runs a tool. `None`: there is none of that name.
+async fn run(
+    session: &Arc<ClientSession>,
+    name: &str,
+    arguments: Map<String, Value>,
+) -> Option<Result<Json, ToolError>> {
+    session.wait_for_trees().await;
+    let found = match session.find_tool(name)? {
+        Ok(found) => found,
+        Err(refused) => return Some(Err(refused)),
+    };
+    let call = ToolCall { arguments, by: Some("http".to_owned()), ..ToolCall::default() };
+    Some(session.call_tool(found, call).await.map(tool_response))
+}
+
+fn open_session(gateway: &Gateway, project: Option<std::path::PathBuf>) -> Result<Arc<ClientSession>, HttpError> {
+    gateway.gateway_sessions.shared(project, &Surface::default()).map_err(|failure| {
         tracing::error!("{failure}");
-        Fault::Internal
+        HttpError::Internal
     })
 }
 

@@ -7,6 +7,7 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use axum::body::Body;
 use axum::http::Request;
 use hyper::body::Incoming;
@@ -18,29 +19,30 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
-use super::Gateway;
-use super::answer::{answer, raw};
-use super::framing::{Framing, HEAD_LIMIT, HEAD_LINES};
-use super::wire::Wire;
-use crate::present::http::Fault;
+use super::answer::{answer, raw_response};
+use super::framing::{FramingCheck, HEAD_LIMIT, HEAD_LINES};
+use super::guarded_stream::GuardedStream;
+use super::{Gateway, routes};
+use crate::present::http::HttpError;
 
 /// Connections at once; further ones are told to come back.
-const MOST_CONNECTIONS: usize = 512;
+const MAX_CONNECTIONS: usize = 512;
 /// How long a connection may lie idle between two requests.
-const KEEP_ALIVE: Duration = Duration::from_secs(60);
+const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long what is being worked on may take when we leave.
-const DRAIN: Duration = Duration::from_secs(4);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
 /// And connections to close after that.
-const LAST_WORD: Duration = Duration::from_millis(300);
+const GOODBYE_TIMEOUT: Duration = Duration::from_millis(300);
 /// Accepting failed, probably for lack of descriptors: wait for some to be freed.
-const BREATHER: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Accepts until the daemon leaves, then waits for what is being worked on.
 pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) -> std::io::Result<()> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
-    let leaving = gateway.engine.leaving.clone();
+    let leaving = gateway.engine.lifecycle.leaving().clone();
     let connections = TaskTracker::new();
-    let room = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let router = routes::router(Arc::clone(&gateway));
+    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
@@ -49,43 +51,44 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) -> std::io::Res
         match accepted {
             Ok((stream, _)) => match Arc::clone(&room).try_acquire_owned() {
                 Ok(place) => {
-                    let gateway = Arc::clone(&gateway);
+                    let (gateway, router) = (Arc::clone(&gateway), router.clone());
                     connections.spawn(async move {
-                        connection(gateway, stream).await;
+                        connection(gateway, router, stream).await;
                         drop(place);
                     });
                 }
                 Err(_) => {
-                    let _ = stream.try_write(&raw(&Fault::Busy));
+                    let _ = stream.try_write(&raw_response(&HttpError::Busy));
                 }
             },
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(BREATHER).await;
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             }
         }
     }
     drop(listener);
     connections.close();
-    let _ = tokio::time::timeout(DRAIN, gateway.working.done()).await;
+    gateway.working.close();
+    let _ = tokio::time::timeout(DRAIN_TIMEOUT, gateway.working.wait()).await;
     gateway.ending.cancel();
-    let _ = tokio::time::timeout(LAST_WORD, connections.wait()).await;
+    let _ = tokio::time::timeout(GOODBYE_TIMEOUT, connections.wait()).await;
     Ok(())
 }
 
-async fn connection(gateway: Arc<Gateway>, stream: TcpStream) {
+async fn connection(gateway: Arc<Gateway>, router: Router, stream: TcpStream) {
     let _ = stream.set_nodelay(true);
-    let framing = Arc::new(Mutex::new(Framing::default()));
-    let wire = Wire::new(stream, Arc::clone(&framing));
-    let leaving = gateway.engine.leaving.clone();
+    let framing = Arc::new(Mutex::new(FramingCheck::default()));
+    let wire = GuardedStream::new(stream, Arc::clone(&framing));
+    let leaving = gateway.engine.lifecycle.leaving().clone();
     let service = service_fn(move |request: Request<Incoming>| {
-        let (gateway, unsure) = (Arc::clone(&gateway), framing.lock().is_broken());
-        async move { Ok::<_, Infallible>(answer(&gateway, request.map(Body::new), unsure).await) }
+        let (gateway, router, unsure) = (Arc::clone(&gateway), router.clone(), framing.lock().is_broken());
+        async move { Ok::<_, Infallible>(answer(&gateway, router, request.map(Body::new), unsure).await) }
     });
     let mut builder = http1::Builder::new();
     builder
         .timer(TokioTimer::new())
-        .header_read_timeout(KEEP_ALIVE)
+        .header_read_timeout(KEEP_ALIVE_TIMEOUT)
         .max_header_size(HEAD_LIMIT)
         .max_headers(HEAD_LINES);
     let mut serving = pin!(builder.serve_connection(TokioIo::new(wire), service));

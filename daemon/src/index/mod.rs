@@ -1,181 +1,179 @@
-//! Facts in, hits out: the index of all families' documents.
+//! Facts in, hits out: the search index of all families' documents.
 //!
 //! What families say about files comes in with their trees; searches come out with chunks, best first. The main
-//! index lies in the cache and can be deleted at any time; what was just written is fresh in memory and can be found
-//! at once. It knows no family, and never changes a user's file. Until a tree with documents is wanted, nothing of
-//! it exists but an empty handle.
+//! index is in the cache directory and can be deleted at any time; what was just written is in an in-memory overlay
+//! and can be found at once. It knows no family, and never changes a user's file. Until a tree with documents is
+//! used, nothing of it exists but an empty handle.
 
-/// Text → pieces that can be found.
-pub mod analyse;
+/// Text → tokens.
+mod tokenize;
 
 /// Stems of English and Spanish words.
 pub mod stems;
 
 /// What the index knows of a chunk.
-pub mod schema;
+mod schema;
 
 /// What was typed → what is looked for.
 pub mod query;
 
-/// Words that come again and again.
-pub mod names;
+/// A string interner.
+mod symbols;
 
 /// What is kept of a document.
-pub mod entry;
+mod document;
 
 /// Documents that are not in the main index yet.
-pub mod overlay;
+mod overlay;
 
 /// The main index, as a search sees it.
-pub mod shelf;
+mod main_index;
 
-/// A query → terms and what they are worth.
-pub mod plan;
+/// Query → matchers and their weights.
+mod plan;
 
-/// Goes through a segment.
-pub mod cursor;
+/// Postings of a matcher in one segment.
+mod cursor;
 
 /// What a hit is worth.
-pub mod rank;
+mod rank;
 
-/// Everything that matches.
-pub mod find;
+/// Executes a query.
+mod execute;
 
-/// Which stretches of a text a query may match in.
-pub mod leads;
+/// Where in a text a query may match.
+mod prefilter;
 
 /// What a hit shows.
 pub mod snippet;
 
-/// Texts that were shown lately.
-pub mod texts;
+/// A cache of chunk texts.
+mod chunk_text;
 
-/// The list of documents beside the index.
-pub mod table;
+/// The log of documents beside the tantivy index.
+mod document_log;
 
-/// The main index on the disk.
-pub mod write;
+/// The tantivy store.
+mod write;
 
-/// Opens it, or begins a new one.
-pub mod heal;
+/// Opens the index, or creates a new one.
+mod open;
 
-/// What is known of every tree.
-pub mod desk;
+/// The shared state.
+mod state;
 
-/// Keeps it all in step.
-pub mod keeper;
+/// Changes that cannot be found yet.
+mod backlog;
 
-/// The thread that does.
-pub mod service;
+/// Files → documents in the overlay.
+mod overlay_writer;
+
+/// The index thread.
+mod thread;
+
+/// Trees are made equal to the disk.
+mod catch_up;
+
+/// Writes the main index.
+mod fold;
 
 /// A search, from its words to its hits.
-pub mod search;
+mod search;
 
 /// Comparing with the disk, on request.
-pub mod reindex;
+mod reindex;
 
-/// Carries out what a tool needs to find.
-mod look;
+/// Carries out search and reindex requests.
+mod needs;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use parking_lot::Mutex;
 use trellis_protocol::control::Progress;
 
-use entry::TreeId;
-use keeper::Keeper;
-use service::Service;
+use document::TreeId;
+use overlay_writer::OverlayWriter;
+use reindex::ReindexCommand;
+use search::IndexSearch;
+use thread::IndexThread;
 
-use crate::families::Registered;
-use crate::families::facts::{Documents, NoAnswer};
-use crate::watch::{Change, Watch};
+use crate::families::FamilyDescriptor;
+use crate::families::facts::{DocumentSource, SearchError};
+use crate::trees::{Change, ChangeSubscriber, Origin, Trees};
 
-/// What is asked of the thread that keeps the index.
+/// A command to the index thread.
 #[derive(Debug)]
-pub enum Task {
+pub(crate) enum IndexCommand {
     /// Somebody works with this tree.
-    Want(&'static str, PathBuf, Documents),
+    Want(&'static str, PathBuf, DocumentSource),
     /// Files are not what they were.
     Changed(Vec<Change>),
-    /// Fresh documents were put on the desk.
-    Published,
-    /// Everything that was told up to now is searchable when this is answered.
+    /// Documents were added to the overlay.
+    OverlayChanged,
+    /// Answered when every change up to now is searchable.
     Wait(Sender<()>),
-    /// The index cannot be read.
-    Ill(String),
-    /// Fold what is fresh, and end.
-    End(Sender<()>),
+    Reindex(ReindexCommand),
+    Rebuild(String),
+    /// Fold the overlay, and end.
+    Shutdown(Sender<()>),
 }
 
-/// What the engine hears from us.
+/// An event for the engine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Told {
+pub enum IndexEvent {
     /// How far we are with a tree; none when it is done.
     CatchingUp(Option<Progress>),
     /// Something a person should know.
-    Warned(String),
+    Warning(String),
 }
 
-/// How the index is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Health {
+pub struct IndexHealth {
     /// Documents in it.
     pub documents: usize,
     /// Of them, those that are not in the main index yet.
     pub fresh: usize,
-    /// The last trouble it was in.
-    pub trouble: Option<String>,
+    pub last_problem: Option<String>,
 }
 
-/// The handle of the index.
-#[derive(Debug)]
-pub struct Index {
-    keeper: Arc<Keeper>,
-    tasks: Sender<Task>,
-    inbox: OnceLock<()>,
-    waiting: Mutex<Option<Receiver<Task>>>,
+/// The handle of the search index.
+pub struct SearchIndex {
+    home: PathBuf,
+    search: Arc<IndexSearch>,
+    overlay: Arc<OverlayWriter>,
+    tasks: Sender<IndexCommand>,
+    waiting: Mutex<Option<Receiver<IndexCommand>>>,
     /// Some tree is wanted.
     active: AtomicBool,
-    wants: Mutex<HashMap<(&'static str, PathBuf), Wanted>>,
-    documents: HashMap<&'static str, Documents>,
-    watch: Arc<Watch>,
-    /// Half of the time for which a tree stays watched that nobody wants.
-    grace: Duration,
+    documents: HashMap<&'static str, DocumentSource>,
+    trees: Arc<Trees>,
 }
 
-/// Who wants a tree.
-#[derive(Debug, Default)]
-struct Wanted {
-    count: usize,
-    unwanted_since: Option<Instant>,
-}
-
-impl Index {
+impl SearchIndex {
     /// An index below this directory, of the documents of these families. Nothing is opened yet.
     pub fn new(
         home: PathBuf,
-        families: &[Registered],
-        watch: Arc<Watch>,
-        grace: Duration,
-        tell: impl Fn(Told) + Send + Sync + 'static,
+        families: &[FamilyDescriptor],
+        trees: Arc<Trees>,
+        tell: impl Fn(IndexEvent) + Send + Sync + 'static,
     ) -> Self {
         let (tasks, inbox) = unbounded();
         let documents = families.iter().filter_map(|family| Some((family.name, family.documents?))).collect();
+        let search = Arc::new(IndexSearch::default());
         Self {
-            keeper: Arc::new(Keeper::new(home, tasks.clone(), Arc::clone(&watch), Box::new(tell))),
+            home,
+            overlay: Arc::new(OverlayWriter::new(Arc::clone(&search), tasks.clone(), Box::new(tell))),
+            search,
             tasks,
-            inbox: OnceLock::new(),
             waiting: Mutex::new(Some(inbox)),
             active: AtomicBool::new(false),
-            wants: Mutex::default(),
             documents,
-            watch,
-            grace: grace / 2,
+            trees,
         }
     }
 
@@ -184,118 +182,102 @@ impl Index {
         self.documents.contains_key(family)
     }
 
-    /// Somebody works with a tree of a family, which is watched already. Waits for nothing.
-    pub fn want(&self, family: &'static str, root: &Path) {
-        let Some(documents) = self.documents.get(family) else { return };
-        let mut wants = self.wants.lock();
-        let wanted = wants.entry((family, root.to_owned())).or_default();
-        wanted.count += 1;
-        let is_still_watched = wanted.unwanted_since.take().is_some_and(|since| since.elapsed() < self.grace);
-        if wanted.count > 1 || is_still_watched {
-            return;
-        }
-        drop(wants);
-        self.start();
-        self.send(Task::Want(family, root.to_owned(), *documents));
-    }
-
-    /// One of those who wanted it does not any more.
-    pub fn release(&self, family: &'static str, root: &Path) {
-        if let Some(wanted) = self.wants.lock().get_mut(&(family, root.to_owned())) {
-            wanted.count = wanted.count.saturating_sub(1);
-            if wanted.count == 0 {
-                wanted.unwanted_since = Some(Instant::now());
-            }
-        }
-    }
-
     /// The thread comes with the first tree.
     fn start(&self) {
-        self.inbox.get_or_init(|| {
-            if let Some(inbox) = self.waiting.lock().take() {
-                let keeper = Arc::clone(&self.keeper);
-                let thread = std::thread::Builder::new().name("index".into());
-                let started = thread.spawn(move || Service::live(keeper, &inbox));
-                if let Err(error) = started {
-                    self.keeper.told(Told::Warned(format!("search cannot work: no thread can be started: {error}")));
-                }
+        if let Some(inbox) = self.waiting.lock().take() {
+            let (overlay, trees) = (Arc::clone(&self.overlay), Arc::clone(&self.trees));
+            let home = self.home.clone();
+            let thread = std::thread::Builder::new().name("index".into());
+            if let Err(error) = thread.spawn(move || IndexThread::run(home, overlay, trees, &inbox)) {
+                let warning = format!("search cannot work: no thread can be started: {error}");
+                self.overlay.send_event(IndexEvent::Warning(warning));
             }
-        });
+        }
         self.active.store(true, Ordering::Release);
     }
 
-    /// Files are not what they were.
-    pub fn changed(&self, changes: &[Change]) {
-        if self.active.load(Ordering::Acquire) && !changes.is_empty() {
-            self.send(Task::Changed(changes.to_vec()));
-        }
-    }
-
-    /// A file of ours was written or removed: what it says now can be found when this returns.
-    pub fn written(&self, root: &Path, path: &str) {
-        if self.active.load(Ordering::Acquire) {
-            self.keeper.written(root, path);
-        }
-    }
-
-    /// Waits until everything that was told up to now can be found, at most so long; whether it can.
-    pub fn wait_until_seen(&self, patience: Duration) -> bool {
+    /// Waits until every change up to now is searchable, at most so long; whether it is.
+    pub fn sync_barrier(&self, timeout: Duration) -> bool {
         if !self.active.load(Ordering::Acquire) {
             return true;
         }
         let (done, wait) = bounded(1);
-        self.send(Task::Wait(done));
-        wait.recv_timeout(patience).is_ok()
+        self.send(IndexCommand::Wait(done));
+        wait.recv_timeout(timeout).is_ok()
     }
 
     /// Waits until a tree is known, which somebody may be the first to want. How far we are, if that takes too long.
-    pub fn wait_for(&self, family: &'static str, root: &Path) -> Result<(Option<TreeId>, search::HowFar), NoAnswer> {
+    pub fn wait_for(
+        &self,
+        family: &'static str,
+        root: &Path,
+    ) -> Result<(Option<TreeId>, search::CatchUpProgress), SearchError> {
         if !self.has(family) {
-            return Err(NoAnswer::Index(format!("`{family}` has no documents")));
+            return Err(SearchError::Index(format!("`{family}` has no documents")));
         }
-        if !self.is_wanted(family, root) {
-            // It stays wanted: whoever looked once looks again.
-            self.watch.want(root.to_owned());
-            self.want(family, root);
-        }
-        Ok(self.keeper.wait_for(family, root))
-    }
-
-    /// A tree that somebody wants and that is known, without waiting, if a search in it takes only a moment.
-    pub fn known(&self, family: &'static str, root: &Path) -> Option<TreeId> {
-        self.keeper.ready(family, root).filter(|_| self.is_wanted(family, root))
-    }
-
-    fn is_wanted(&self, family: &'static str, root: &Path) -> bool {
-        self.wants.lock().get(&(family, root.to_owned())).is_some_and(|wanted| wanted.count > 0)
-    }
-
-    /// What does the work.
-    pub fn keeper(&self) -> &Keeper {
-        &self.keeper
+        // It stays watched for the grace: whoever looked once looks again.
+        let _lease = self.trees.lease(family, root);
+        Ok(self.overlay.wait_for(family, root))
     }
 
     /// How the index is; none if nobody needs it.
-    pub fn health(&self) -> Option<Health> {
+    pub fn health(&self) -> Option<IndexHealth> {
         if !self.active.load(Ordering::Acquire) {
             return None;
         }
-        let desk = self.keeper.desk.lock();
-        let (documents, fresh) = (desk.documents(), desk.fresh.len());
-        drop(desk);
-        Some(Health { documents, fresh, trouble: self.keeper.trouble.lock().clone() })
+        let index_state = self.overlay.index_state.lock();
+        let (documents, fresh) = (index_state.documents(), index_state.overlay.len());
+        drop(index_state);
+        Some(IndexHealth { documents, fresh, last_problem: self.overlay.last_problem.lock().clone() })
     }
 
-    /// Folds what is fresh, so that the next start has less to do; at most so long.
-    pub fn finish(&self, patience: Duration) {
+    /// Root, family and number of documents of every tree in the index.
+    pub fn documents_per_tree(&self) -> Vec<(PathBuf, Arc<str>, usize)> {
+        self.overlay.index_state.lock().documents_per_tree()
+    }
+
+    /// Folds the overlay, so that the next start has less to do; at most so long.
+    pub fn finish(&self, timeout: Duration) {
         if self.active.load(Ordering::Acquire) {
             let (done, wait) = bounded(1);
-            self.send(Task::End(done));
-            let _ = wait.recv_timeout(patience);
+            self.send(IndexCommand::Shutdown(done));
+            let _ = wait.recv_timeout(timeout);
         }
     }
 
-    fn send(&self, task: Task) {
+    fn send(&self, task: IndexCommand) {
         let _ = self.tasks.send(task);
+    }
+}
+
+impl ChangeSubscriber for SearchIndex {
+    /// A few files are read at once and can be found when this returns; more are left to the index thread, and stay in
+    /// the backlog until then.
+    fn changed(&self, changes: &[Change]) {
+        if !self.active.load(Ordering::Acquire) || changes.is_empty() {
+            return;
+        }
+        let is_outside = changes.iter().all(|change| change.origin == Origin::Outside);
+        if is_outside && changes.len() > thread::BULK_WRITE_THRESHOLD {
+            self.overlay.backlog.report(changes);
+            return self.send(IndexCommand::Changed(changes.to_vec()));
+        }
+        let _ = self.overlay.rebuild_on_error(|| {
+            self.overlay.follow(changes);
+            Ok(())
+        });
+    }
+
+    fn tree_added(&self, family: &'static str, tree: &Path) {
+        if let Some(documents) = self.documents.get(family) {
+            self.start();
+            self.send(IndexCommand::Want(family, tree.to_owned(), *documents));
+        }
+    }
+}
+
+impl std::fmt::Debug for SearchIndex {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("SearchIndex").field("home", &self.home).finish_non_exhaustive()
     }
 }

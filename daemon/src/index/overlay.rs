@@ -1,101 +1,97 @@
-//! Documents that are searchable already and not in the main index yet: held in memory, as terms.
+//! Documents that are searchable but not in the main index yet: held in memory, as terms.
 //!
-//! A document comes in; how often, and where, a term is in its chunks goes out. The numbers are the same that
-//! the main index would give, so that a score does not change when a document moves there.
+//! A document comes in; frequencies and positions of its terms go out. The numbers are the same that the main index
+//! would give, so that a score does not change when a document is folded.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
 use tantivy::fieldnorm::FieldNormReader;
 
-use super::analyse::analyse;
-use super::entry::{Document, Entry};
-use super::schema::{Make as _, Shades, Words};
+use super::document::{DocumentRecord, ParsedDocument};
+use super::schema::{TermEmitter as _, VariantTerms, WordTerms};
+use super::tokenize::tokenize;
 
-/// Which words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Where {
+pub(crate) enum TextField {
     /// Heading and content of a chunk.
-    Words,
+    Body,
     /// Spellings and stems of those.
-    Shades,
+    Variants,
     /// Title and name of the file.
-    Names,
+    Title,
 }
 
-/// A fresh document.
 #[derive(Debug)]
-pub struct Fresh {
-    /// What is kept of it.
-    pub entry: Arc<Entry>,
+pub(crate) struct OverlayDocument {
+    pub(crate) entry: Arc<DocumentRecord>,
     /// As it was read: until it is in the main index.
-    pub document: Document,
+    pub(crate) document: ParsedDocument,
     /// Terms, in the order of their hashes.
-    terms: Vec<Term>,
+    terms: Vec<OverlayTerm>,
     /// Where they are: chunk and position.
     places: Vec<(u32, u32)>,
     letters: String,
     /// The length of each chunk, as coarse as the main index remembers it.
-    norms: Vec<u8>,
-    /// Pieces in all chunks.
-    pub pieces: u64,
+    pub(crate) norms: Vec<u8>,
+    pub(crate) token_count: u64,
 }
 
 #[derive(Debug)]
-struct Term {
+struct OverlayTerm {
     hash: u64,
     letters: Range<u32>,
     places: Range<u32>,
-    place: Where,
+    place: TextField,
 }
 
 /// While it is being read.
-struct Token {
+struct OverlayToken {
     hash: u64,
     letters: Range<u32>,
     chunk: u32,
     position: u32,
-    place: Where,
+    place: TextField,
 }
 
-impl Fresh {
-    /// Analyses a document.
-    pub fn new(document: Document, shades: &mut Shades) -> Self {
+impl OverlayDocument {
+    pub(crate) fn new(document: ParsedDocument, shades: &mut VariantTerms) -> Self {
         let mut letters = String::with_capacity(document.text.len() / 2);
         let mut tokens = Vec::with_capacity(document.text.len() / 4);
         let mut norms = Vec::with_capacity(document.facts.chunks.len());
-        let mut pieces = 0;
+        let mut token_count = 0;
         for (number, chunk) in document.facts.chunks.iter().enumerate() {
             let content = document.content(&document.entry.sections[number]);
             let texts = chunk.heading.iter().map(String::as_str).chain([content]);
             let (mut position, mut length) = (0, 0);
             for text in texts {
-                let end = analyse(text, position, &mut |piece| {
-                    let mut push = |place: Where, parts: &[&str]| {
-                        tokens.push(token(&mut letters, place, parts, number as u32, piece.position));
+                let end = tokenize(text, position, &mut |text_token| {
+                    let mut push = |place: TextField, parts: &[&str]| {
+                        tokens.push(token(&mut letters, place, parts, number as u32, text_token.position));
                     };
-                    Words.make(&piece, &mut |term| {
+                    WordTerms.emit(&text_token, &mut |term| {
                         length += 1;
-                        push(Where::Words, term);
+                        push(TextField::Body, term);
                     });
-                    shades.make(&piece, &mut |term| push(Where::Shades, term));
+                    shades.emit(&text_token, &mut |term| push(TextField::Variants, term));
                 });
                 position = end + 1;
             }
             norms.push(FieldNormReader::fieldnorm_to_id(length));
-            pieces += u64::from(length);
+            token_count += u64::from(length);
         }
         let mut position = 0;
         for text in [&document.facts.title, &document.facts.stem] {
-            let end = analyse(text, position, &mut |piece| {
-                Words.make(&piece, &mut |term| {
-                    tokens.push(token(&mut letters, Where::Names, term, 0, piece.position));
+            let end = tokenize(text, position, &mut |text_token| {
+                WordTerms.emit(&text_token, &mut |term| {
+                    tokens.push(token(&mut letters, TextField::Title, term, 0, text_token.position));
                 });
             });
             position = end + 1;
         }
-        tokens.sort_unstable_by_key(|token: &Token| (token.hash, token.chunk, token.position));
-        let mut terms: Vec<Term> = Vec::new();
+        tokens.sort_unstable_by_key(|token: &OverlayToken| (token.hash, token.chunk, token.position));
+        let mut terms: Vec<OverlayTerm> = Vec::new();
         let mut places = Vec::with_capacity(tokens.len());
         for token in tokens {
             let at = places.len() as u32;
@@ -103,27 +99,18 @@ impl Fresh {
             match terms.last_mut() {
                 Some(term) if term.hash == token.hash => term.places.end = at + 1,
                 _ => {
-                    let Token { hash, letters, place, .. } = token;
-                    terms.push(Term { hash, letters, places: at..at + 1, place });
+                    let OverlayToken { hash, letters, place, .. } = token;
+                    terms.push(OverlayTerm { hash, letters, places: at..at + 1, place });
                 }
             }
         }
         let entry = Arc::clone(&document.entry);
-        Self { entry, document, terms, places, letters, norms, pieces }
-    }
-
-    /// How many chunks it has.
-    pub fn chunks(&self) -> usize {
-        self.norms.len()
-    }
-
-    /// The length of a chunk, as coarse as the main index remembers it.
-    pub fn norm(&self, chunk: usize) -> u8 {
-        self.norms[chunk]
+        Self { entry, document, terms, places, letters, norms, token_count }
     }
 
     /// Where a term is: chunks, and positions in them, in order.
-    pub fn places(&self, place: Where, hash: u64) -> &[(u32, u32)] {
+    pub(crate) fn places(&self, place: TextField, term: &str) -> &[(u32, u32)] {
+        let hash = hash(place, &[term]);
         let at = self.terms.partition_point(|term| term.hash < hash);
         match self.terms.get(at) {
             Some(term) if term.hash == hash && term.place == place => self.of(term),
@@ -131,29 +118,39 @@ impl Fresh {
         }
     }
 
+    /// Where a term is, or all terms that begin so.
+    pub(crate) fn places_of_part(&self, place: TextField, part: &str, is_prefix: bool) -> Cow<'_, [(u32, u32)]> {
+        if !is_prefix {
+            return Cow::Borrowed(self.places(place, part));
+        }
+        let mut all: Vec<(u32, u32)> = self.beginning(place, part).flatten().copied().collect();
+        all.sort_unstable();
+        Cow::Owned(all)
+    }
+
     /// The places of every term that begins so.
-    pub fn beginning<'a>(&'a self, place: Where, prefix: &'a str) -> impl Iterator<Item = &'a [(u32, u32)]> {
-        let begins = move |term: &&Term| {
+    pub(crate) fn beginning<'a>(&'a self, place: TextField, prefix: &'a str) -> impl Iterator<Item = &'a [(u32, u32)]> {
+        let begins = move |term: &&OverlayTerm| {
             let letters = &self.letters[term.letters.start as usize..term.letters.end as usize];
             term.place == place && letters.starts_with(prefix)
         };
         self.terms.iter().filter(begins).map(|term| self.of(term))
     }
 
-    fn of(&self, term: &Term) -> &[(u32, u32)] {
+    fn of(&self, term: &OverlayTerm) -> &[(u32, u32)] {
         &self.places[term.places.start as usize..term.places.end as usize]
     }
 }
 
-fn token(letters: &mut String, place: Where, parts: &[&str], chunk: u32, position: u32) -> Token {
+fn token(letters: &mut String, place: TextField, parts: &[&str], chunk: u32, position: u32) -> OverlayToken {
     let start = letters.len() as u32;
     parts.iter().for_each(|part| letters.push_str(part));
     let end = letters.len() as u32;
-    Token { hash: hash(place, parts), letters: start..end, chunk, position, place }
+    OverlayToken { hash: hash(place, parts), letters: start..end, chunk, position, place }
 }
 
 /// A number for a term; two terms share one about as often as two users share a password of eleven signs.
-pub fn hash(place: Where, parts: &[&str]) -> u64 {
+fn hash(place: TextField, parts: &[&str]) -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64 ^ place as u64;
     for byte in parts.iter().flat_map(|part| part.bytes()) {
         hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);

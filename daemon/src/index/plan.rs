@@ -1,64 +1,61 @@
-//! A query → the terms by which it is answered, each with what it is worth.
+//! Query → matchers, each with its score weight.
 //!
-//! How many chunks have a term is counted in the main index and among fresh documents together, so that a hit is
-//! worth the same in both.
+//! Document frequencies are counted in the main index and in the overlay together, so that a hit scores the same in
+//! both.
 
 use std::io;
 
 use tantivy::postings::TermInfo;
 
-use super::overlay::{Fresh, Where, hash};
-use super::query::{Clause, Group};
+use super::main_index::{IndexSnapshot, Segment};
+use super::overlay::{OverlayDocument, TextField};
+use super::query::{Alternatives, Clause};
 use super::rank::{NAME_WEIGHT, STEM_WEIGHT, Statistics};
-use super::schema::{ACCENTED, ENGLISH, SPANISH, SPELT};
-use super::shelf::{Segment, Snapshot};
-use super::stems::Stems;
+use super::schema::{ENGLISH, EXACT_SPELLING, HAS_ACCENTS, SPANISH};
+use super::stems::StemCache;
 
 /// A beginning stands for at most so many words.
-const MOST_WORDS: usize = 256;
+const MAX_PREFIX_EXPANSION: usize = 256;
 
 /// One thing that makes a chunk a hit.
 #[derive(Debug)]
-pub struct Leaf {
-    /// Where it is looked for.
-    pub place: Where,
-    /// What is looked for.
-    pub what: What,
+pub(crate) struct Matcher {
+    pub(crate) place: TextField,
+    pub(crate) what: Pattern,
     /// What finding it once in a text of average length is worth.
-    pub worth: f32,
+    pub(crate) weight: f32,
+    /// So many chunks have it at most.
+    pub(crate) doc_freq: u64,
     /// Where it is in each segment.
-    pub infos: Vec<Infos>,
+    pub(crate) segment_terms: Vec<SegmentTerms>,
 }
 
-/// What is looked for.
 #[derive(Debug)]
-pub enum What {
+pub(crate) enum Pattern {
     /// A term; how it is spelt counts, or not.
-    Term(String, Option<Shade>),
+    Term(String, Option<(AccentMatch, String)>),
     /// All terms that begin so.
     Beginning(String),
     /// Terms at these distances; the last may be a beginning.
     Phrase(Vec<(u32, String)>, bool),
 }
 
-/// How a word is spelt.
-#[derive(Debug)]
-pub enum Shade {
+/// How a word is spelt, with the term of its shade.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum AccentMatch {
     /// It was typed with accents: occurrences with the same count fully.
-    Spelt(String),
+    Spelt,
     /// It was typed without: occurrences with any do not.
-    Plain(String),
+    Plain,
 }
 
-/// Where a leaf is in one segment.
+/// Where the terms of a matcher are in one segment.
 #[derive(Debug, Default)]
-pub enum Infos {
-    /// Nowhere.
+pub(crate) enum SegmentTerms {
     #[default]
     None,
     /// A term, and its shade.
     Term(TermInfo, Option<TermInfo>),
-    /// Any of these.
     Any(Vec<TermInfo>),
     /// For each part of a phrase, any of these.
     Phrase(Vec<Vec<TermInfo>>),
@@ -66,7 +63,7 @@ pub enum Infos {
 
 /// How much of a word's family is looked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub(crate) enum Stemming {
     /// Words with the same stem, too.
     Related,
     /// Only the word.
@@ -74,67 +71,71 @@ pub enum Reach {
 }
 
 /// Plans a group: everything that makes a chunk one of its hits.
-pub fn plan(
-    group: &Group,
-    reach: Reach,
-    snapshot: &Snapshot,
+pub(crate) fn plan(
+    group: &Alternatives,
+    stemming: Stemming,
+    snapshot: &IndexSnapshot,
     statistics: &Statistics,
-    stems: &mut Stems,
-) -> io::Result<Vec<Leaf>> {
-    let mut leaves = Vec::new();
+    stems: &mut StemCache,
+) -> io::Result<Vec<Matcher>> {
+    let mut matchers = Vec::new();
     for clause in group {
-        leaves_of(clause, reach, stems, &mut leaves);
+        matchers_of(clause, stemming, stems, &mut matchers);
     }
-    for leaf in &mut leaves {
-        let mut having = vec![0; leaf.terms()];
-        for segment in &snapshot.shelf.segments {
-            let infos = leaf.infos_in(segment, &mut having)?;
-            leaf.infos.push(infos);
+    for matcher in &mut matchers {
+        let terms = if let Pattern::Phrase(parts, _) = &matcher.what { parts.len() } else { 1 };
+        let mut doc_freq = vec![0; terms];
+        for segment in &snapshot.main.segments {
+            let segment_terms = matcher.segment_terms_in(segment, &mut doc_freq)?;
+            matcher.segment_terms.push(segment_terms);
         }
-        for fresh in &*snapshot.fresh {
-            leaf.count_in(fresh, &mut having);
+        for overlay in &*snapshot.overlay {
+            matcher.count_in(overlay, &mut doc_freq);
         }
-        leaf.worth *= having.iter().map(|having| statistics.telling(*having)).sum::<f32>();
+        matcher.doc_freq = doc_freq.iter().copied().min().unwrap_or(0);
+        matcher.weight *= doc_freq.iter().map(|doc_freq| statistics.idf(*doc_freq)).sum::<f32>();
     }
-    Ok(leaves)
+    Ok(matchers)
 }
 
-fn leaves_of(clause: &Clause, reach: Reach, stems: &mut Stems, leaves: &mut Vec<Leaf>) {
-    let mut push = |place, weight, what| leaves.push(Leaf { place, what, worth: weight, infos: Vec::new() });
-    let term = |text: &str| What::Term(text.to_owned(), None);
+fn matchers_of(clause: &Clause, stemming: Stemming, stems: &mut StemCache, matchers: &mut Vec<Matcher>) {
+    let mut push =
+        |place, weight, what| matchers.push(Matcher { place, what, weight, doc_freq: 0, segment_terms: Vec::new() });
+    let term = |text: &str| Pattern::Term(text.to_owned(), None);
     match clause {
         Clause::Word { folded, spelt } => {
-            let shade = match spelt {
-                Some(spelt) => Some(Shade::Spelt(format!("{SPELT}{spelt}"))),
-                None if folded.is_ascii() => Some(Shade::Plain(format!("{ACCENTED}{folded}"))),
+            let accent = match spelt {
+                Some(spelt) => Some((AccentMatch::Spelt, format!("{EXACT_SPELLING}{spelt}"))),
+                None if folded.is_ascii() => Some((AccentMatch::Plain, format!("{HAS_ACCENTS}{folded}"))),
                 None => None,
             };
-            push(Where::Words, 1.0, What::Term(folded.clone(), shade));
-            push(Where::Names, NAME_WEIGHT, term(folded));
-            if reach == Reach::Exact || folded.len() < 3 || !folded.bytes().all(|byte| byte.is_ascii_lowercase()) {
+            push(TextField::Body, 1.0, Pattern::Term(folded.clone(), accent));
+            push(TextField::Title, NAME_WEIGHT, term(folded));
+            if stemming == Stemming::Exact || folded.len() < 3 || !folded.bytes().all(|byte| byte.is_ascii_lowercase())
+            {
                 return;
             }
             let both = stems.of(folded);
             for (tag, stem) in [(ENGLISH, &both.english), (SPANISH, &both.spanish)] {
                 let text = stem.as_deref().unwrap_or(folded);
-                push(Where::Shades, STEM_WEIGHT, What::Term(format!("{tag}{text}"), None));
+                push(TextField::Variants, STEM_WEIGHT, Pattern::Term(format!("{tag}{text}"), None));
             }
             let (english, spanish) = (both.english.as_deref(), both.spanish.as_deref());
             for stem in english.into_iter().chain(spanish.filter(|spanish| Some(*spanish) != english)) {
                 if stem.len() >= 3 {
-                    push(Where::Words, STEM_WEIGHT, term(stem));
+                    push(TextField::Body, STEM_WEIGHT, term(stem));
                 }
             }
         }
         Clause::Prefix(prefix) => {
-            push(Where::Words, 1.0, What::Beginning(prefix.clone()));
-            push(Where::Names, NAME_WEIGHT, What::Beginning(prefix.clone()));
+            push(TextField::Body, 1.0, Pattern::Beginning(prefix.clone()));
+            push(TextField::Title, NAME_WEIGHT, Pattern::Beginning(prefix.clone()));
         }
         Clause::Phrase { parts, open, joined } => {
-            for (place, weight) in [(Where::Words, 1.0), (Where::Names, NAME_WEIGHT)] {
+            for (place, weight) in [(TextField::Body, 1.0), (TextField::Title, NAME_WEIGHT)] {
                 match parts.as_slice() {
                     [(_, only)] if !open => push(place, weight, term(only)),
-                    _ => push(place, weight, What::Phrase(parts.clone(), *open)),
+                    _ => push(place, weight, Pattern::Phrase(parts.clone(), *open)),
                 }
                 if let Some(joined) = joined {
                     push(place, weight, term(joined));
@@ -144,72 +145,67 @@ fn leaves_of(clause: &Clause, reach: Reach, stems: &mut Stems, leaves: &mut Vec<
     }
 }
 
-impl Leaf {
-    /// How many terms are counted for it.
-    fn terms(&self) -> usize {
-        if let What::Phrase(parts, _) = &self.what { parts.len() } else { 1 }
-    }
-
-    fn infos_in(&self, segment: &Segment, having: &mut [u64]) -> io::Result<Infos> {
+impl Matcher {
+    fn segment_terms_in(&self, segment: &Segment, doc_freq: &mut [u64]) -> io::Result<SegmentTerms> {
         let terms = segment.inverted(self.place).terms();
         let beginning = |prefix: &str| {
-            let mut infos = Vec::new();
+            let mut segment_terms = Vec::new();
             let mut stream = terms.range().ge(prefix).into_stream()?;
-            while infos.len() < MOST_WORDS && stream.advance() && stream.key().starts_with(prefix.as_bytes()) {
-                infos.push(stream.value().clone());
+            while segment_terms.len() < MAX_PREFIX_EXPANSION
+                && stream.advance()
+                && stream.key().starts_with(prefix.as_bytes())
+            {
+                segment_terms.push(stream.value().clone());
             }
-            Ok::<_, io::Error>(infos)
+            Ok::<_, io::Error>(segment_terms)
         };
-        let sum = |infos: &[TermInfo]| infos.iter().map(|info| u64::from(info.doc_freq)).sum::<u64>();
+        let sum = |segment_terms: &[TermInfo]| segment_terms.iter().map(|info| u64::from(info.doc_freq)).sum::<u64>();
         Ok(match &self.what {
-            What::Term(term, shade) => match terms.get(term)? {
-                None => Infos::None,
+            Pattern::Term(term, accent) => match terms.get(term)? {
+                None => SegmentTerms::None,
                 Some(info) => {
-                    having[0] += u64::from(info.doc_freq);
-                    let shade = match shade {
-                        Some(Shade::Spelt(term) | Shade::Plain(term)) => {
-                            segment.inverted(Where::Shades).terms().get(term)?
-                        }
-                        None => None,
-                    };
-                    Infos::Term(info, shade)
+                    doc_freq[0] += u64::from(info.doc_freq);
+                    let variants = segment.inverted(TextField::Variants).terms();
+                    let accent = accent.as_ref().map(|(_, term)| variants.get(term)).transpose()?;
+                    SegmentTerms::Term(info, accent.flatten())
                 }
             },
-            What::Beginning(prefix) => {
-                let infos = beginning(prefix)?;
-                having[0] += sum(&infos);
-                if infos.is_empty() { Infos::None } else { Infos::Any(infos) }
+            Pattern::Beginning(prefix) => {
+                let segment_terms = beginning(prefix)?;
+                doc_freq[0] += sum(&segment_terms);
+                if segment_terms.is_empty() { SegmentTerms::None } else { SegmentTerms::Any(segment_terms) }
             }
-            What::Phrase(parts, open) => {
+            Pattern::Phrase(parts, open) => {
                 let mut all = Vec::with_capacity(parts.len());
                 for (place, (_, part)) in parts.iter().enumerate() {
-                    let infos = match *open && place + 1 == parts.len() {
+                    let segment_terms = match *open && place + 1 == parts.len() {
                         true => beginning(part)?,
                         false => terms.get(part)?.into_iter().collect(),
                     };
-                    having[place] += sum(&infos);
-                    all.push(infos);
+                    doc_freq[place] += sum(&segment_terms);
+                    all.push(segment_terms);
                 }
-                if all.iter().any(Vec::is_empty) { Infos::None } else { Infos::Phrase(all) }
+                if all.iter().any(Vec::is_empty) { SegmentTerms::None } else { SegmentTerms::Phrase(all) }
             }
         })
     }
 
-    fn count_in(&self, fresh: &Fresh, having: &mut [u64]) {
+    fn count_in(&self, overlay: &OverlayDocument, doc_freq: &mut [u64]) {
         // A name is a name of all chunks.
         let chunks = |places: &[(u32, u32)]| match self.place {
-            Where::Names if !places.is_empty() => fresh.chunks() as u64,
+            TextField::Title if !places.is_empty() => overlay.norms.len() as u64,
             _ => places.chunk_by(|a, b| a.0 == b.0).count() as u64,
         };
+        let count = |part: &str, is_prefix: bool| match is_prefix {
+            true => overlay.beginning(self.place, part).map(chunks).sum(),
+            false => chunks(overlay.places(self.place, part)),
+        };
         match &self.what {
-            What::Term(term, _) => having[0] += chunks(fresh.places(self.place, hash(self.place, &[term]))),
-            What::Beginning(prefix) => having[0] += fresh.beginning(self.place, prefix).map(chunks).sum::<u64>(),
-            What::Phrase(parts, open) => {
+            Pattern::Term(term, _) => doc_freq[0] += count(term, false),
+            Pattern::Beginning(prefix) => doc_freq[0] += count(prefix, true),
+            Pattern::Phrase(parts, open) => {
                 for (place, (_, part)) in parts.iter().enumerate() {
-                    having[place] += match *open && place + 1 == parts.len() {
-                        true => fresh.beginning(self.place, part).map(chunks).sum(),
-                        false => chunks(fresh.places(self.place, hash(self.place, &[part]))),
-                    };
+                    doc_freq[place] += count(part, *open && place + 1 == parts.len());
                 }
             }
         }

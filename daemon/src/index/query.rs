@@ -4,32 +4,32 @@ use std::collections::HashSet;
 
 use unicode_normalization::char::is_combining_mark;
 
-use super::analyse::{Piece, Sort, analyse, is_gram, is_joint};
+use super::tokenize::{TextToken, TokenKind, is_connector, is_unsegmented, tokenize};
 
 /// More terms than this are left out, and so is what is beyond this many bytes.
-const MOST_TERMS: usize = 256;
-const LONGEST: usize = 4096;
+const MAX_QUERY_TERMS: usize = 256;
+const MAX_QUERY_BYTES: usize = 4096;
 /// A phrase has at most so many parts.
-const MOST_PARTS: usize = 64;
+const MAX_PHRASE_PARTS: usize = 64;
 
 /// What is looked for.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Query {
     /// All of these, or as many as possible.
-    pub wanted: Vec<Group>,
+    pub(crate) required: Vec<Alternatives>,
     /// None of these.
-    pub unwanted: Vec<Clause>,
+    pub(crate) excluded: Vec<Clause>,
 }
 
 /// Any of these.
-pub type Group = Vec<Clause>;
+pub(crate) type Alternatives = Vec<Clause>;
 
 /// One thing to look for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Clause {
+pub(crate) enum Clause {
     /// A word, in any of its shades.
     Word {
-        /// Without accents.
+        /// In lower case, without accents.
         folded: String,
         /// With them, if it was typed so.
         spelt: Option<String>,
@@ -49,69 +49,60 @@ pub enum Clause {
 
 /// What stands between blanks and quotes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Token<'a> {
+enum QueryToken<'a> {
     Or,
     Not,
     And,
-    Plain { text: &'a str, minus: bool },
-    Quoted { text: &'a str, minus: bool },
+    Text { text: &'a str, is_quoted: bool, minus: bool },
 }
 
 impl Query {
-    /// Reads what was typed.
     pub fn read(typed: &str) -> Self {
-        let mut tokens = tokens(&typed[..typed.floor_char_boundary(LONGEST)]);
-        tokens.truncate(MOST_TERMS);
+        let mut tokens = tokens(&typed[..typed.floor_char_boundary(MAX_QUERY_BYTES)]);
+        tokens.truncate(MAX_QUERY_TERMS);
         let query = Self::of(&tokens);
-        if !query.wanted.is_empty() {
+        if !query.required.is_empty() {
             return query;
         }
         // Nothing to find but what was excluded, or words of the syntax: then they were plain text.
-        let plain = |token: &Token<'_>| match token {
-            Token::Or => clause("or", false),
-            Token::Not => clause("not", false),
-            Token::And => clause("and", false),
-            Token::Plain { text, .. } => clause(text, false),
-            Token::Quoted { text, .. } => clause(text, true),
+        let plain = |token: &QueryToken<'_>| match token {
+            QueryToken::Or => clause("or", false),
+            QueryToken::Not => clause("not", false),
+            QueryToken::And => clause("and", false),
+            QueryToken::Text { text, is_quoted, .. } => clause(text, *is_quoted),
         };
-        Self { wanted: tokens.iter().filter_map(plain).map(|clause| vec![clause]).collect(), unwanted: Vec::new() }
+        Self { required: tokens.iter().filter_map(plain).map(|clause| vec![clause]).collect(), excluded: Vec::new() }
     }
 
-    fn of(tokens: &[Token<'_>]) -> Self {
+    fn of(tokens: &[QueryToken<'_>]) -> Self {
         let mut query = Self::default();
         let (mut or, mut not) = (false, false);
         for token in tokens {
             let (found, minus) = match *token {
-                Token::Or => {
-                    or = !query.wanted.is_empty();
+                QueryToken::Or => {
+                    or = !query.required.is_empty();
                     continue;
                 }
-                Token::Not => {
+                QueryToken::Not => {
                     not = true;
                     continue;
                 }
-                Token::And => continue,
-                Token::Plain { text, minus } => (clause(text, false), minus),
-                Token::Quoted { text, minus } => (clause(text, true), minus),
+                QueryToken::And => continue,
+                QueryToken::Text { text, is_quoted, minus } => (clause(text, is_quoted), minus),
             };
             let excluded = std::mem::take(&mut not) || minus;
             let Some(found) = found else { continue };
             match (excluded, std::mem::take(&mut or)) {
-                (true, _) => query.unwanted.push(found),
-                (false, true) => query.wanted.last_mut().map(|group| group.push(found)).unwrap_or_default(),
-                (false, false) => query.wanted.push(vec![found]),
+                (true, _) => query.excluded.push(found),
+                (false, true) => query.required.last_mut().map(|group| group.push(found)).unwrap_or_default(),
+                (false, false) => query.required.push(vec![found]),
             }
         }
         query
     }
-
-    /// Everything that may be marked in a text.
-    pub fn clauses(&self) -> impl Iterator<Item = &Clause> {
-        self.wanted.iter().flatten()
-    }
 }
 
-fn tokens(typed: &str) -> Vec<Token<'_>> {
+fn tokens(typed: &str) -> Vec<QueryToken<'_>> {
     let mut tokens = Vec::new();
     let mut rest = typed;
     loop {
@@ -124,17 +115,17 @@ fn tokens(typed: &str) -> Vec<Token<'_>> {
             // If nobody closes it, it is a blank.
             rest = text;
             if let Some((quoted, after)) = text.split_once(is_quote) {
-                tokens.push(Token::Quoted { text: quoted, minus });
+                tokens.push(QueryToken::Text { text: quoted, is_quoted: true, minus });
                 rest = after;
             }
             continue;
         }
         let end = body.find(|sign| is_blank(sign) || is_quote(sign)).unwrap_or(body.len());
         tokens.push(match &body[..end] {
-            "OR" if !minus => Token::Or,
-            "NOT" if !minus => Token::Not,
-            "AND" if !minus => Token::And,
-            text => Token::Plain { text, minus },
+            "OR" if !minus => QueryToken::Or,
+            "NOT" if !minus => QueryToken::Not,
+            "AND" if !minus => QueryToken::And,
+            text => QueryToken::Text { text, is_quoted: false, minus },
         });
         rest = &body[end..];
     }
@@ -147,8 +138,8 @@ fn is_quote(sign: char) -> bool {
 /// Everything between terms: not only blanks, but whatever can neither be found nor join what can.
 fn is_blank(sign: char) -> bool {
     !(sign.is_alphanumeric()
-        || is_joint(sign)
-        || is_gram(sign)
+        || is_connector(sign)
+        || is_unsegmented(sign)
         || is_quote(sign)
         || is_combining_mark(sign)
         || sign == '*')
@@ -157,28 +148,28 @@ fn is_blank(sign: char) -> bool {
 /// What one token looks for, if anything in it can be found.
 fn clause(text: &str, quoted: bool) -> Option<Clause> {
     let open = !quoted && text.ends_with('*');
-    let mut words: Vec<(u32, String, Option<String>, Sort)> = Vec::new();
+    let mut words: Vec<(u32, String, Option<String>, TokenKind)> = Vec::new();
     let mut joined = Vec::new();
-    analyse(text, 0, &mut |Piece { sort, folded, spelt, position, .. }| match sort {
-        Sort::Joined => joined.push(folded.to_owned()),
-        _ => words.push((position, folded.to_owned(), spelt.map(str::to_owned), sort)),
+    tokenize(text, 0, &mut |TextToken { kind, folded, spelt, position, .. }| match kind {
+        TokenKind::Compound => joined.push(folded.to_owned()),
+        _ => words.push((position, folded.to_owned(), spelt.map(str::to_owned), kind)),
     });
-    words.sort_by_key(|(position, _, _, sort)| (*position, *sort != Sort::Pair));
-    let mut kept = cover(&words);
-    kept.truncate(MOST_PARTS);
-    let ends_in_word = words.last().is_some_and(|(.., sort)| *sort == Sort::Word);
-    let open = open && ends_in_word && kept.len() < MOST_PARTS;
+    words.sort_by_key(|(position, _, _, kind)| (*position, *kind != TokenKind::Bigram));
+    let mut kept = minimal_cover(&words);
+    kept.truncate(MAX_PHRASE_PARTS);
+    let ends_in_word = words.last().is_some_and(|(.., kind)| *kind == TokenKind::Word);
+    let open = open && ends_in_word && kept.len() < MAX_PHRASE_PARTS;
     match kept.as_slice() {
         [] => None,
-        [only] if words[*only].3 == Sort::Word && open => Some(Clause::Prefix(words[*only].1.clone())),
-        [only] if words[*only].3 == Sort::Word && !quoted => {
+        [only] if words[*only].3 == TokenKind::Word && open => Some(Clause::Prefix(words[*only].1.clone())),
+        [only] if words[*only].3 == TokenKind::Word && !quoted => {
             let (_, folded, spelt, _) = words.swap_remove(*only);
             Some(Clause::Word { folded, spelt })
         }
         many => {
             let first = words[many[0]].0;
             let parts = many.iter().map(|place| (words[*place].0 - first, words[*place].1.clone())).collect();
-            let is_one_name = joined.len() == 1 && words.iter().all(|(.., sort)| *sort == Sort::Word);
+            let is_one_name = joined.len() == 1 && words.iter().all(|(.., kind)| *kind == TokenKind::Word);
             let joined = joined.pop().filter(|_| is_one_name && !open && !quoted);
             Some(Clause::Phrase { parts, open, joined })
         }
@@ -187,20 +178,21 @@ fn clause(text: &str, quoted: bool) -> Option<Clause> {
 
 /// Which pieces are enough: every word, and of a run of signs as few pairs as cover it. They come in the order of
 /// their positions, a pair before the sign that it begins with.
-fn cover(words: &[(u32, String, Option<String>, Sort)]) -> Vec<usize> {
-    let pairs: HashSet<u32> = words.iter().filter(|(.., sort)| *sort == Sort::Pair).map(|(at, ..)| *at).collect();
+fn minimal_cover(words: &[(u32, String, Option<String>, TokenKind)]) -> Vec<usize> {
+    let pairs: HashSet<u32> =
+        words.iter().filter(|(.., kind)| *kind == TokenKind::Bigram).map(|(at, ..)| *at).collect();
     let mut kept = Vec::new();
     let mut covered = 0;
-    for (place, (position, _, _, sort)) in words.iter().enumerate() {
+    for (place, (position, _, _, kind)) in words.iter().enumerate() {
         let is_last_pair = !pairs.contains(&(position + 1)) && *position + 2 > covered;
         let is_in_pair = pairs.contains(position) || *position > 0 && pairs.contains(&(position - 1));
-        match sort {
-            Sort::Pair if *position >= covered || is_last_pair => {
+        match kind {
+            TokenKind::Bigram if *position >= covered || is_last_pair => {
                 kept.push(place);
                 covered = position + 2;
             }
-            Sort::Word => kept.push(place),
-            Sort::Sign if !is_in_pair => kept.push(place),
+            TokenKind::Word => kept.push(place),
+            TokenKind::Ideograph if !is_in_pair => kept.push(place),
             _ => {}
         }
     }
@@ -226,9 +218,9 @@ mod tests {
 
     fn check(typed: &str, expected: &str) {
         let query = Query::read(typed);
-        let group = |group: &Group| group.iter().map(shown).collect::<Vec<_>>().join("/");
-        let mut all: Vec<String> = query.wanted.iter().map(group).collect();
-        all.extend(query.unwanted.iter().map(|clause| format!("-{}", shown(clause))));
+        let group = |group: &Alternatives| group.iter().map(shown).collect::<Vec<_>>().join("/");
+        let mut all: Vec<String> = query.required.iter().map(group).collect();
+        all.extend(query.excluded.iter().map(|clause| format!("-{}", shown(clause))));
         assert_eq!(all.join(" "), expected, "{typed:?}");
     }
 

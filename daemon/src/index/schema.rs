@@ -1,36 +1,32 @@
-//! What the index knows of a chunk, and how a text becomes its terms.
+//! The tantivy schema of a chunk, and how a text becomes its terms.
 //!
-//! Nothing is stored: words with their positions, shades of words (spellings with accents, stems), names of the
-//! file, and three numbers by which a hit finds its document and its worth.
+//! Nothing is stored: words with their positions, variants of words (spellings with accents, stems), names of the
+//! file, and three numbers by which a hit finds its document and its boost.
 
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
 };
 use tantivy::tokenizer::{TextAnalyzer, Token, TokenStream, Tokenizer, TokenizerManager};
 
-use super::analyse::{Piece, Sort, analyse};
-use super::stems::Stems;
+use super::stems::StemCache;
+use super::tokenize::{TextToken, TokenKind, tokenize};
 
 /// Changes whenever what is written changes: another number is another index.
-pub const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 2;
 
-/// The fields.
 #[derive(Debug, Clone)]
-pub struct Fields {
-    /// All of them.
-    pub schema: Schema,
+pub(crate) struct Fields {
+    pub(crate) schema: Schema,
     /// Heading and content, with positions.
-    pub words: Field,
+    pub(crate) words: Field,
     /// Spellings and stems of those words, without positions.
-    pub shades: Field,
+    pub(crate) shades: Field,
     /// Title and name of the file, with positions.
-    pub names: Field,
+    pub(crate) names: Field,
     /// The document's place in the table.
-    pub slot: Field,
-    /// Which of its chunks.
-    pub chunk: Field,
-    /// What the chunk is worth.
-    pub boost: Field,
+    pub(crate) slot: Field,
+    pub(crate) chunk: Field,
+    pub(crate) boost: Field,
 }
 
 impl Default for Fields {
@@ -53,52 +49,51 @@ impl Default for Fields {
 }
 
 /// The analysers of the text fields.
-pub fn tokenizers() -> TokenizerManager {
+pub(crate) fn tokenizers() -> TokenizerManager {
     let manager = TokenizerManager::default();
-    manager.register("words", TextAnalyzer::from(Terms::<Words>::default()));
-    manager.register("shades", TextAnalyzer::from(Terms::<Shades>::default()));
+    manager.register("words", TextAnalyzer::from(TantivyTokenizer::<WordTerms>::default()));
+    manager.register("shades", TextAnalyzer::from(TantivyTokenizer::<VariantTerms>::default()));
     manager
 }
 
 /// Which terms a piece becomes.
-pub trait Make: Default + Clone + Send + Sync + 'static {
-    /// Tells each term.
-    fn make(&mut self, piece: &Piece<'_>, each: &mut dyn FnMut(&[&str]));
+pub(crate) trait TermEmitter: Default + Clone + Send + Sync + 'static {
+    fn emit(&mut self, text_token: &TextToken<'_>, each: &mut dyn FnMut(&[&str]));
 }
 
 /// Every piece is a term.
 #[derive(Debug, Clone, Default)]
-pub struct Words;
+pub(crate) struct WordTerms;
 
-impl Make for Words {
-    fn make(&mut self, piece: &Piece<'_>, each: &mut dyn FnMut(&[&str])) {
-        each(&[piece.folded]);
+impl TermEmitter for WordTerms {
+    fn emit(&mut self, text_token: &TextToken<'_>, each: &mut dyn FnMut(&[&str])) {
+        each(&[text_token.folded]);
     }
 }
 
 /// The term of a spelling with accents.
-pub const SPELT: &str = "=";
+pub(crate) const EXACT_SPELLING: &str = "=";
 /// The term of a word that was spelt with accents, without them.
-pub const ACCENTED: &str = "~";
+pub(crate) const HAS_ACCENTS: &str = "~";
 /// The term of an English stem.
-pub const ENGLISH: &str = "e";
+pub(crate) const ENGLISH: &str = "e";
 /// The term of a Spanish stem.
-pub const SPANISH: &str = "s";
+pub(crate) const SPANISH: &str = "s";
 
 /// Words that were spelt with accents, and stems that differ from their words.
 #[derive(Debug, Clone, Default)]
-pub struct Shades(Stems);
+pub(crate) struct VariantTerms(StemCache);
 
-impl Make for Shades {
-    fn make(&mut self, piece: &Piece<'_>, each: &mut dyn FnMut(&[&str])) {
-        if piece.sort != Sort::Word {
+impl TermEmitter for VariantTerms {
+    fn emit(&mut self, text_token: &TextToken<'_>, each: &mut dyn FnMut(&[&str])) {
+        if text_token.kind != TokenKind::Word {
             return;
         }
-        if let Some(spelt) = piece.spelt {
-            each(&[SPELT, spelt]);
-            each(&[ACCENTED, piece.folded]);
+        if let Some(spelt) = text_token.spelt {
+            each(&[EXACT_SPELLING, spelt]);
+            each(&[HAS_ACCENTS, text_token.folded]);
         }
-        let stems = self.0.of(piece.folded);
+        let stems = self.0.of(text_token.folded);
         if let Some(stem) = &stems.english {
             each(&[ENGLISH, stem]);
         }
@@ -110,44 +105,44 @@ impl Make for Shades {
 
 /// Our analysis in the shape that tantivy asks for.
 #[derive(Debug, Clone, Default)]
-struct Terms<M> {
+struct TantivyTokenizer<M> {
     make: M,
-    found: Found,
+    found: TermBuffer,
 }
 
 /// The terms of one text, one after the other.
 #[derive(Debug, Clone, Default)]
-struct Found {
+struct TermBuffer {
     text: String,
     /// Where each term ends in it, and its position.
     terms: Vec<(u32, u32)>,
 }
 
-impl<M: Make> Tokenizer for Terms<M> {
-    type TokenStream<'a> = Stream<'a>;
+impl<M: TermEmitter> Tokenizer for TantivyTokenizer<M> {
+    type TokenStream<'a> = TermStream<'a>;
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Stream<'a> {
+    fn token_stream<'a>(&'a mut self, text: &'a str) -> TermStream<'a> {
         let Self { make, found } = self;
         found.text.clear();
         found.terms.clear();
-        analyse(text, 0, &mut |piece| {
-            make.make(&piece, &mut |term| {
+        tokenize(text, 0, &mut |text_token| {
+            make.emit(&text_token, &mut |term| {
                 term.iter().for_each(|part| found.text.push_str(part));
-                found.terms.push((found.text.len() as u32, piece.position));
+                found.terms.push((found.text.len() as u32, text_token.position));
             });
         });
-        Stream { found, next: 0, start: 0, token: Token::default() }
+        TermStream { found, next: 0, start: 0, token: Token::default() }
     }
 }
 
-struct Stream<'a> {
-    found: &'a Found,
+struct TermStream<'a> {
+    found: &'a TermBuffer,
     next: usize,
     start: usize,
     token: Token,
 }
 
-impl TokenStream for Stream<'_> {
+impl TokenStream for TermStream<'_> {
     fn advance(&mut self) -> bool {
         let Some((end, position)) = self.found.terms.get(self.next) else { return false };
         self.token.text.clear();

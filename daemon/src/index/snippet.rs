@@ -1,107 +1,108 @@
-//! What a hit shows: a piece of the text as it is, around the densest matches, with `**` around each.
+//! The snippet of a hit: a cut of the text around the densest matches, with `**` around each.
 //!
-//! The text of a chunk and a query come in. It is looked at in windows of a few kilobytes and only until something
-//! matches; nothing is escaped, nothing is changed.
+//! The text of a chunk and a query come in. The text is scanned in windows of a few kilobytes and only until
+//! something matches; nothing is escaped, nothing is changed.
 
 use std::ops::Range;
 
-use super::analyse::{Piece, Reader, Sort, is_gram};
-use super::leads::Leads;
+use super::prefilter::Prefilter;
 use super::query::{Clause, Query};
-use super::stems::{Both, Stems};
+use super::stems::{StemCache, StemPair};
+use super::tokenize::{TextToken, TextTokenizer, TokenKind, is_unsegmented};
 
 /// A snippet has at most so many words, or so many signs of a script without blanks.
-const MOST_WORDS: usize = 64;
-const MOST_SIGNS: usize = 300;
+const SNIPPET_MAX_WORDS: usize = 64;
+const SNIPPET_MAX_IDEOGRAPHS: usize = 300;
 /// Looked at in one go.
-const WINDOW: usize = 4096;
+const SCAN_WINDOW_BYTES: usize = 4096;
 /// A word longer than this is cut.
-const LONGEST_ATOM: usize = 64;
+const MAX_UNIT_BYTES: usize = 64;
 /// Between two pieces that something unread parts: no phrase reaches so far.
-const APART: u32 = 1 << 10;
+const POSITION_GAP: u32 = 1 << 10;
 
 /// Makes snippets for one query.
 #[derive(Debug)]
-pub struct Marker<'a> {
-    clauses: Vec<(&'a Clause, Both)>,
-    leads: Leads,
-    stems: &'a mut Stems,
-    reader: Reader,
-    tokens: Vec<Token>,
+pub struct Highlighter<'a> {
+    clauses: Vec<(&'a Clause, StemPair)>,
+    leads: Prefilter,
+    stems: &'a mut StemCache,
+    reader: TextTokenizer,
+    tokens: Vec<SnippetToken>,
     folded: String,
 }
 
 /// A piece of the text.
 #[derive(Debug)]
-struct Token {
+struct SnippetToken {
     folded: Range<usize>,
     position: u32,
     span: Range<usize>,
-    sort: Sort,
+    kind: TokenKind,
 }
 
 /// A match: where it is, and which clause it is of.
-type Match = (Range<usize>, usize);
+type Highlight = (Range<usize>, usize);
 
-impl<'a> Marker<'a> {
+impl<'a> Highlighter<'a> {
     /// For all snippets of a query.
-    pub fn new(query: &'a Query, stems: &'a mut Stems) -> Self {
+    pub fn new(query: &'a Query, stems: &'a mut StemCache) -> Self {
         let clauses = clauses(query, stems);
-        let leads = Leads::of(&clauses);
-        Self { clauses, leads, stems, reader: Reader::default(), tokens: Vec::new(), folded: String::new() }
+        let leads = Prefilter::of(&clauses);
+        Self { clauses, leads, stems, reader: TextTokenizer::default(), tokens: Vec::new(), folded: String::new() }
     }
 
-    /// The snippet of a chunk.
     pub fn snippet(&mut self, content: &str, heading: Option<&str>) -> String {
         let mut start = 0;
         while start < content.len() {
-            let end = content.floor_char_boundary(start + WINDOW);
+            let end = content.floor_char_boundary(start + SCAN_WINDOW_BYTES);
             let window = &content[start..end];
             let matches = self.matches(window);
             if !matches.is_empty() {
-                return cut(window, &matches, start > 0, end < content.len());
+                return cut_snippet(window, &matches, start > 0, end < content.len());
             }
             start = end;
         }
         let content = content.trim_end();
         if !content.trim_start().is_empty() {
-            let window = &content[..content.floor_char_boundary(WINDOW)];
-            return cut(window, &[], false, window.len() < content.len());
+            let window = &content[..content.floor_char_boundary(SCAN_WINDOW_BYTES)];
+            return cut_snippet(window, &[], false, window.len() < content.len());
         }
         let heading = heading.unwrap_or_default().trim_start_matches('#').trim();
         let matches = self.matches(heading);
-        cut(heading, &matches, false, false)
+        cut_snippet(heading, &matches, false, false)
     }
 
     /// Everything in a text that the query looks for, in order. Only what may be some of it is analysed.
-    fn matches(&mut self, text: &str) -> Vec<Match> {
+    fn matches(&mut self, text: &str) -> Vec<Highlight> {
         let Self { clauses, leads, stems, reader, tokens, folded } = self;
         tokens.clear();
         folded.clear();
         let mut position = 0;
         leads.candidates(text, |span, apart| {
             let start = span.start;
-            let from = position + if apart { APART } else { 0 };
-            position = reader.read(&text[span], from, &mut |Piece { sort, folded: piece, position, span, .. }| {
+            let from = position + if apart { POSITION_GAP } else { 0 };
+            position = reader.read(&text[span], from, &mut |token: TextToken<'_>| {
                 let from = folded.len();
-                folded.push_str(piece);
-                let span = start + span.start..start + span.end;
-                tokens.push(Token { folded: from..folded.len(), position, span, sort });
+                folded.push_str(token.folded);
+                let span = start + token.span.start..start + token.span.end;
+                let (position, kind) = (token.position, token.kind);
+                tokens.push(SnippetToken { folded: from..folded.len(), position, span, kind });
             });
         });
-        let mut found: Vec<Match> = Vec::new();
+        let mut found: Vec<Highlight> = Vec::new();
         for (number, (clause, both)) in clauses.iter().enumerate() {
             match clause {
                 Clause::Word { folded: word, .. } => {
-                    let is_match = |token: &&Token| {
-                        let piece = &folded[token.folded.clone()];
-                        piece == word || token.sort == Sort::Word && is_related(word, both, piece, stems)
+                    let is_match = |token: &&SnippetToken| {
+                        let text_token = &folded[token.folded.clone()];
+                        text_token == word || token.kind == TokenKind::Word && is_related(word, both, text_token, stems)
                     };
                     found.extend(tokens.iter().filter(is_match).map(|token| (token.span.clone(), number)));
                 }
                 Clause::Prefix(prefix) => {
-                    let begins = |token: &&Token| folded[token.folded.clone()].starts_with(prefix.as_str());
-                    let words = tokens.iter().filter(|token| matches!(token.sort, Sort::Word | Sort::Joined));
+                    let begins = |token: &&SnippetToken| folded[token.folded.clone()].starts_with(prefix.as_str());
+                    let words =
+                        tokens.iter().filter(|token| matches!(token.kind, TokenKind::Word | TokenKind::Compound));
                     found.extend(words.filter(begins).map(|token| (token.span.clone(), number)));
                 }
                 Clause::Phrase { parts, open, joined } => {
@@ -109,7 +110,7 @@ impl<'a> Marker<'a> {
                     let spans = spans.filter_map(|(first, _)| phrase_at(tokens, folded, first, parts, *open));
                     found.extend(spans.map(|span| (span, number)));
                     if let Some(joined) = joined {
-                        let is_match = |token: &&Token| folded[token.folded.clone()] == **joined;
+                        let is_match = |token: &&SnippetToken| folded[token.folded.clone()] == **joined;
                         found.extend(tokens.iter().filter(is_match).map(|token| (token.span.clone(), number)));
                     }
                 }
@@ -120,40 +121,40 @@ impl<'a> Marker<'a> {
     }
 }
 
-/// What a query looks for, each with its stems.
-pub fn clauses<'a>(query: &'a Query, stems: &mut Stems) -> Vec<(&'a Clause, Both)> {
+/// Everything of a query that may be marked in a text, each with its stems.
+pub(crate) fn clauses<'a>(query: &'a Query, stems: &mut StemCache) -> Vec<(&'a Clause, StemPair)> {
     let mut both = |clause: &Clause| match clause {
         Clause::Word { folded, .. } => stems.of(folded).clone(),
-        _ => Both::default(),
+        _ => StemPair::default(),
     };
-    query.clauses().map(|clause| (clause, both(clause))).collect()
+    query.required.iter().flatten().map(|clause| (clause, both(clause))).collect()
 }
 
 /// Whether two words have a stem in common.
-fn is_related(word: &str, both: &Both, piece: &str, stems: &mut Stems) -> bool {
-    let shared = both.shared(word);
-    if piece.len() < 3 || word.len() < 3 || piece.as_bytes().get(..shared) != word.as_bytes().get(..shared) {
+fn is_related(word: &str, both: &StemPair, text_token: &str, stems: &mut StemCache) -> bool {
+    let shared = both.shared_prefix_len(word);
+    if text_token.len() < 3 || word.len() < 3 || text_token.as_bytes().get(..shared) != word.as_bytes().get(..shared) {
         return false;
     }
-    let other = stems.of(piece);
+    let other = stems.of(text_token);
     let is_same = |mine: &Option<Box<str>>, theirs: &Option<Box<str>>| match (mine, theirs) {
         (None, None) => false,
-        (mine, theirs) => mine.as_deref().unwrap_or(word) == theirs.as_deref().unwrap_or(piece),
+        (mine, theirs) => mine.as_deref().unwrap_or(word) == theirs.as_deref().unwrap_or(text_token),
     };
     is_same(&both.english, &other.english) || is_same(&both.spanish, &other.spanish)
 }
 
 /// The span of a phrase whose first part is this token.
 fn phrase_at(
-    tokens: &[Token],
+    tokens: &[SnippetToken],
     folded: &str,
     first: usize,
     parts: &[(u32, String)],
     open: bool,
 ) -> Option<Range<usize>> {
-    let is_part = |token: &Token, place: usize| {
-        let (piece, part) = (&folded[token.folded.clone()], parts[place].1.as_str());
-        if open && place + 1 == parts.len() { piece.starts_with(part) } else { piece == part }
+    let is_part = |token: &SnippetToken, place: usize| {
+        let (text_token, part) = (&folded[token.folded.clone()], parts[place].1.as_str());
+        if open && place + 1 == parts.len() { text_token.starts_with(part) } else { text_token == part }
     };
     let start = &tokens[first];
     if !is_part(start, 0) {
@@ -170,28 +171,28 @@ fn phrase_at(
 }
 
 /// A stretch of text that is not cut further, and what all stretches before it cost.
-struct Atom {
+struct SnippetUnit {
     start: usize,
     end: usize,
     before: usize,
 }
 
 /// The limits of words and of signs, in one currency.
-const WORD: usize = MOST_SIGNS;
-const SIGN: usize = MOST_WORDS;
-const BUDGET: usize = MOST_WORDS * MOST_SIGNS;
+const WORD_COST: usize = SNIPPET_MAX_IDEOGRAPHS;
+const IDEOGRAPH_COST: usize = SNIPPET_MAX_WORDS;
+const SNIPPET_BUDGET: usize = SNIPPET_MAX_WORDS * SNIPPET_MAX_IDEOGRAPHS;
 
-fn cut(text: &str, matches: &[Match], before: bool, after: bool) -> String {
+fn cut_snippet(text: &str, matches: &[Highlight], before: bool, after: bool) -> String {
     let mut atoms = Vec::new();
     let mut all = 0;
-    let (span, ends) = match all_of(text) {
+    let (span, ends) = match all_of_plain(text).or_else(|| all_of_any(text)) {
         Some(span) => (span, (false, false)),
         None => {
-            for (span, cost) in Stretches(text, 0) {
-                atoms.push(Atom { start: span.start, end: span.end, before: all });
+            for (span, cost) in SnippetUnits(text, 0) {
+                atoms.push(SnippetUnit { start: span.start, end: span.end, before: all });
                 all += cost;
             }
-            let range = choose(&atoms, all, matches);
+            let range = best_window(&atoms, all, matches);
             let span = atoms[range.start].start..atoms[range.end - 1].end;
             (span, (range.start > 0, range.end < atoms.len()))
         }
@@ -210,15 +211,11 @@ fn cut(text: &str, matches: &[Match], before: bool, after: bool) -> String {
     snippet
 }
 
-/// Where the first stretch of a text begins and the last one ends, if none of them must be left out.
-fn all_of(text: &str) -> Option<Range<usize>> {
-    all_of_plain(text).or_else(|| all_of_any(text))
-}
-
-/// The same for a plain text with few blanks, which tell how many words there are at most.
+/// Where the first stretch of a text begins and the last one ends, if none of them must be left out; for a plain text
+/// with few blanks, which tell how many words there are at most.
 fn all_of_plain(text: &str) -> Option<Range<usize>> {
     let blanks = text.bytes().filter(|byte| *byte <= b' ').count();
-    if blanks + 1 + text.len() / LONGEST_ATOM > MOST_WORDS || !text.is_ascii() {
+    if blanks + 1 + text.len() / MAX_UNIT_BYTES > SNIPPET_MAX_WORDS || !text.is_ascii() {
         return None;
     }
     let is_blank = |sign: char| sign.is_ascii_whitespace() || sign == '\u{b}';
@@ -226,12 +223,13 @@ fn all_of_plain(text: &str) -> Option<Range<usize>> {
     Some(end - text[..end].trim_start_matches(is_blank).len()..end)
 }
 
+/// The same for any text.
 fn all_of_any(text: &str) -> Option<Range<usize>> {
     let mut whole: Option<Range<usize>> = None;
     let mut all = 0;
-    for (span, cost) in Stretches(text, 0) {
+    for (span, cost) in SnippetUnits(text, 0) {
         all += cost;
-        if all > BUDGET {
+        if all > SNIPPET_BUDGET {
             return None;
         }
         whole = Some(whole.map_or(span.start, |whole| whole.start)..span.end);
@@ -240,9 +238,9 @@ fn all_of_any(text: &str) -> Option<Range<usize>> {
 }
 
 /// Words between blanks, every sign of a script without blanks for itself; and what each costs.
-struct Stretches<'a>(&'a str, usize);
+struct SnippetUnits<'a>(&'a str, usize);
 
-impl Iterator for Stretches<'_> {
+impl Iterator for SnippetUnits<'_> {
     type Item = (Range<usize>, usize);
 
     fn next(&mut self) -> Option<Self::Item> {
@@ -254,14 +252,16 @@ impl Iterator for Stretches<'_> {
                 (*at + 1, byte.is_ascii_whitespace() || *byte == 0x0b, false)
             } else {
                 let sign = text[*at..].chars().next().unwrap_or_default();
-                (*at + sign.len_utf8(), sign.is_whitespace(), is_gram(sign))
+                (*at + sign.len_utf8(), sign.is_whitespace(), is_unsegmented(sign))
             };
             match start {
-                Some(start) if is_blank || is_sign || *at - start >= LONGEST_ATOM => return Some((start..*at, WORD)),
+                Some(start) if is_blank || is_sign || *at - start >= MAX_UNIT_BYTES => {
+                    return Some((start..*at, WORD_COST));
+                }
                 None if is_sign => {
                     let span = *at..end;
                     *at = end;
-                    return Some((span, SIGN));
+                    return Some((span, IDEOGRAPH_COST));
                 }
                 None if !is_blank => start = Some(*at),
                 _ => {}
@@ -269,16 +269,16 @@ impl Iterator for Stretches<'_> {
             *at = end;
             // Most of a text is words of plain letters and signs.
             if let Some(start) = start {
-                let rest = bytes.get(end..bytes.len().min(start + LONGEST_ATOM)).unwrap_or_default();
+                let rest = bytes.get(end..bytes.len().min(start + MAX_UNIT_BYTES)).unwrap_or_default();
                 *at += rest.iter().take_while(|byte| matches!(byte, b'!'..=b'~')).count();
             }
         }
-        start.map(|start| (start..*at, WORD))
+        start.map(|start| (start..*at, WORD_COST))
     }
 }
 
-/// Which atoms to show: around the place where most different things match closest to each other.
-fn choose(atoms: &[Atom], all: usize, matches: &[Match]) -> Range<usize> {
+/// Which units to show: the window in which most different terms match closest to each other.
+fn best_window(atoms: &[SnippetUnit], all: usize, matches: &[Highlight]) -> Range<usize> {
     let atom_of = |byte: usize| atoms.partition_point(|atom| atom.end <= byte).min(atoms.len() - 1);
     let places: Vec<(usize, usize, usize)> = matches
         .iter()
@@ -289,7 +289,7 @@ fn choose(atoms: &[Atom], all: usize, matches: &[Match]) -> Range<usize> {
     let mut best = (0, 0, 0..1.min(atoms.len()));
     let mut seen = Vec::new();
     for (number, (first, ..)) in places.iter().enumerate() {
-        let inside = places[number..].iter().take_while(|(_, last, _)| cost(*first, last + 1) <= BUDGET);
+        let inside = places[number..].iter().take_while(|(_, last, _)| cost(*first, last + 1) <= SNIPPET_BUDGET);
         let (mut count, mut end) = (0, first + 1);
         seen.clear();
         for (_, last, clause) in inside {
@@ -305,21 +305,21 @@ fn choose(atoms: &[Atom], all: usize, matches: &[Match]) -> Range<usize> {
     }
     let Range { mut start, mut end } = best.2;
     // What is left of the budget goes to both sides, a little less in front.
-    let lead = (BUDGET.saturating_sub(cost(start, end))) / 3;
+    let lead = (SNIPPET_BUDGET.saturating_sub(cost(start, end))) / 3;
     let middle = start;
-    while start > 0 && cost(start - 1, middle) <= lead && cost(start - 1, end) <= BUDGET {
+    while start > 0 && cost(start - 1, middle) <= lead && cost(start - 1, end) <= SNIPPET_BUDGET {
         start -= 1;
     }
-    while end < atoms.len() && cost(start, end + 1) <= BUDGET {
+    while end < atoms.len() && cost(start, end + 1) <= SNIPPET_BUDGET {
         end += 1;
     }
-    while start > 0 && cost(start - 1, end) <= BUDGET {
+    while start > 0 && cost(start - 1, end) <= SNIPPET_BUDGET {
         start -= 1;
     }
     start..end
 }
 
-fn mark(text: &str, range: Range<usize>, matches: &[Match], snippet: &mut String) {
+fn mark(text: &str, range: Range<usize>, matches: &[Highlight], snippet: &mut String) {
     let mut at = range.start;
     let mut inside = matches.iter().filter(|(span, _)| span.start >= range.start && span.end <= range.end).peekable();
     while let Some((span, _)) = inside.next() {
@@ -352,7 +352,7 @@ mod tests {
     use super::*;
 
     fn snippet(query: &str, content: &str, heading: Option<&str>) -> String {
-        Marker::new(&Query::read(query), &mut Stems::default()).snippet(content, heading)
+        Highlighter::new(&Query::read(query), &mut StemCache::default()).snippet(content, heading)
     }
 
     fn check(query: &str, content: &str, expected: &str) {
@@ -378,12 +378,12 @@ mod tests {
         let found = snippet("alpha beta", &text, None);
         assert!(found.starts_with("...") && found.ends_with("..."), "{found}");
         assert!(found.contains("**alpha beta**"), "{found}");
-        assert_eq!(found.split_whitespace().count(), MOST_WORDS, "{found}");
+        assert_eq!(found.split_whitespace().count(), SNIPPET_MAX_WORDS, "{found}");
 
         let text = format!("{}検索{}", "あ".repeat(1000), "い".repeat(1000));
         let found = snippet("検索", &text, None);
-        let signs = found.chars().filter(|sign| is_gram(*sign)).count();
-        assert!(found.contains("あ**検索**い") && (250..=MOST_SIGNS).contains(&signs), "{signs}: {found}");
+        let signs = found.chars().filter(|sign| is_unsegmented(*sign)).count();
+        assert!(found.contains("あ**検索**い") && (250..=SNIPPET_MAX_IDEOGRAPHS).contains(&signs), "{signs}: {found}");
 
         let text = format!("{} needle {}", filler(3000), filler(10));
         let found = snippet("needle", &text, None);
@@ -391,10 +391,10 @@ mod tests {
     }
 
     /// Every match of a query, found by analysing all of the text.
-    fn thorough(query: &Query, text: &str) -> Vec<Match> {
-        let mut stems = Stems::default();
-        let mut marker = Marker::new(query, &mut stems);
-        marker.leads = Leads::everything();
+    fn thorough(query: &Query, text: &str) -> Vec<Highlight> {
+        let mut stems = StemCache::default();
+        let mut marker = Highlighter::new(query, &mut stems);
+        marker.leads = Prefilter::everything();
         marker.matches(text)
     }
 
@@ -447,9 +447,9 @@ mod tests {
         ] {
             let query = Query::read(query);
             for text in texts {
-                let mut stems = Stems::default();
+                let mut stems = StemCache::default();
                 assert_eq!(
-                    Marker::new(&query, &mut stems).matches(text),
+                    Highlighter::new(&query, &mut stems).matches(text),
                     thorough(&query, text),
                     "{query:?} in {text:?}"
                 );
@@ -471,8 +471,8 @@ mod tests {
             query in "[abeErtyséñ12検索文がガ*\" -]{1,10}",
         ) {
             let query = Query::read(&query);
-            let mut stems = Stems::default();
-            prop_assert_eq!(Marker::new(&query, &mut stems).matches(&text), thorough(&query, &text), "{:?}", query);
+            let mut stems = StemCache::default();
+            prop_assert_eq!(Highlighter::new(&query, &mut stems).matches(&text), thorough(&query, &text), "{:?}", query);
         }
     }
 
@@ -483,7 +483,7 @@ mod tests {
         assert_eq!(snippet("other", "", None), "");
         let long = "word ".repeat(100);
         let found = snippet("objective", &long, Some("## Objective"));
-        assert_eq!((found.split_whitespace().count(), found.ends_with("...")), (MOST_WORDS, true));
+        assert_eq!((found.split_whitespace().count(), found.ends_with("...")), (SNIPPET_MAX_WORDS, true));
     }
 
     #[test]

@@ -9,9 +9,11 @@ use rmcp::model::{
 };
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Deserializer};
-use trellis_protocol::message::{self, Fault, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Peek};
+use trellis_protocol::message::{
+    self, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, MalformedMessage, MessageHead,
+};
 
-use super::era::Meta;
+use super::revision::Meta;
 
 /// Every request of every revision that we serve.
 const METHODS: [&str; 15] = [
@@ -34,25 +36,18 @@ const METHODS: [&str; 15] = [
 
 /// A message that can be served.
 #[derive(Debug)]
-pub enum Decoded {
+pub enum DecodedMessage {
     /// Wants an answer.
     Request {
-        /// Its id.
         id: RequestId,
         /// What it asks for.
         method: String,
         /// Whether it carries a protocol version of its own.
         declares_version: bool,
-        /// For rmcp.
         message: Box<ClientJsonRpcMessage>,
     },
     /// Takes a request back.
-    Cancel {
-        /// Which one.
-        target: RequestId,
-        /// For rmcp.
-        message: Box<ClientJsonRpcMessage>,
-    },
+    Cancel { target: RequestId, message: Box<ClientJsonRpcMessage> },
     /// Any other notification.
     Notification(Box<ClientJsonRpcMessage>),
     /// Answers a request of ours.
@@ -60,7 +55,7 @@ pub enum Decoded {
 }
 
 /// What to answer instead of serving; `None` if nobody waits for an answer.
-pub type Instead = Option<Vec<u8>>;
+pub type ErrorReply = Option<Vec<u8>>;
 
 /// What a request, as it came, says about itself in its `_meta`.
 pub fn meta(bytes: &[u8], declares_version: bool) -> Meta {
@@ -85,38 +80,41 @@ pub fn meta(bytes: &[u8], declares_version: bool) -> Meta {
 }
 
 /// Reads a message.
-pub fn decode(bytes: &[u8]) -> Result<Decoded, Instead> {
-    let peek = message::peek(bytes).map_err(|fault| Some(fault.answer()))?;
-    match peek {
-        Peek::Request { id, method, params } => request(bytes, id, &method, params),
-        Peek::Notification { .. } => notification(bytes),
-        Peek::Response { .. } => match serde_json::from_slice(bytes) {
+pub fn decode(bytes: &[u8]) -> Result<DecodedMessage, ErrorReply> {
+    let head = message::read_head(bytes).map_err(|malformed| Some(malformed.answer()))?;
+    match head {
+        MessageHead::Request { id, method, params } => request(bytes, id, &method, params),
+        MessageHead::Notification { .. } => notification(bytes),
+        MessageHead::Response { .. } => match serde_json::from_slice(bytes) {
             Ok(message @ (JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_))) => {
-                Ok(Decoded::Response(Box::new(message)))
+                Ok(DecodedMessage::Response(Box::new(message)))
             }
             _ => Err(None),
         },
     }
 }
 
-fn request(bytes: &[u8], raw_id: &str, method: &str, params: Option<&str>) -> Result<Decoded, Instead> {
+fn request(bytes: &[u8], raw_id: &str, method: &str, params: Option<&str>) -> Result<DecodedMessage, ErrorReply> {
     let refuse = |code, sentence: &str| Err(Some(message::error_answer(raw_id, code, sentence, None)));
     if !METHODS.contains(&method) {
-        return refuse(METHOD_NOT_FOUND, &format!("there is no method `{}`", shortened(method)));
+        return refuse(
+            METHOD_NOT_FOUND,
+            &format!("there is no method `{}`", method.chars().take(80).collect::<String>()),
+        );
     }
     let bad_params = || refuse(INVALID_PARAMS, &format!("the parameters do not fit the method `{method}`"));
     match read(bytes, method) {
-        Ok(JsonRpcMessage::Request(request)) if is_unread(&request.request, params) => bad_params(),
-        Ok(JsonRpcMessage::Request(request)) => Ok(Decoded::Request {
+        Ok(JsonRpcMessage::Request(request)) if params_were_ignored(&request.request, params) => bad_params(),
+        Ok(JsonRpcMessage::Request(request)) => Ok(DecodedMessage::Request {
             id: request.id.clone(),
             method: method.to_owned(),
             declares_version: request.request.get_meta().protocol_version().is_some(),
             message: Box::new(JsonRpcMessage::Request(request)),
         }),
-        Ok(_) => refuse(INVALID_REQUEST, Fault::NotAMessage.sentence()),
+        Ok(_) => refuse(INVALID_REQUEST, MalformedMessage::NotAMessage.sentence()),
         Err(error) if error.is_data() => bad_params(),
         // Too deep, or text that is no text: only a full read notices.
-        Err(_) => Err(Some(Fault::NotJson.answer())),
+        Err(_) => Err(Some(MalformedMessage::NotJson.answer())),
     }
 }
 
@@ -133,7 +131,7 @@ fn read(bytes: &[u8], method: &str) -> serde_json::Result<ClientJsonRpcMessage> 
 
 /// Whether rmcp passed over parameters that it could not read: it takes the method for an unknown one,
 /// or a list for one that was asked for from the beginning.
-fn is_unread(request: &ClientRequest, params: Option<&str>) -> bool {
+fn params_were_ignored(request: &ClientRequest, params: Option<&str>) -> bool {
     let gave_params = params.is_some_and(|params| params != "null");
     match request {
         ClientRequest::CustomRequest(_) => true,
@@ -145,26 +143,19 @@ fn is_unread(request: &ClientRequest, params: Option<&str>) -> bool {
     }
 }
 
-fn notification(bytes: &[u8]) -> Result<Decoded, Instead> {
-    let Ok(message @ JsonRpcMessage::Notification(_)) = serde_json::from_slice::<ClientJsonRpcMessage>(bytes) else {
+fn notification(bytes: &[u8]) -> Result<DecodedMessage, ErrorReply> {
+    let Ok(JsonRpcMessage::Notification(notification)) = serde_json::from_slice::<ClientJsonRpcMessage>(bytes) else {
         return Err(None);
     };
-    let target = match &message {
-        JsonRpcMessage::Notification(notification) => match &notification.notification {
-            ClientNotification::CancelledNotification(cancelled) => cancelled.params.request_id.clone(),
-            _ => None,
-        },
+    let target = match &notification.notification {
+        ClientNotification::CancelledNotification(cancelled) => cancelled.params.request_id.clone(),
         _ => None,
     };
-    let message = Box::new(message);
+    let message = Box::new(JsonRpcMessage::Notification(notification));
     Ok(match target {
-        Some(target) => Decoded::Cancel { target, message },
-        None => Decoded::Notification(message),
+        Some(target) => DecodedMessage::Cancel { target, message },
+        None => DecodedMessage::Notification(message),
     })
-}
-
-fn shortened(text: &str) -> String {
-    text.chars().take(80).collect()
 }
 
 #[cfg(test)]
@@ -198,7 +189,7 @@ mod tests {
             for id in ["1", "\"one\""] {
                 let text = format!(r#"{{"params":{params},"method":"tools/call","id":{id},"jsonrpc":"2.0"}}"#);
                 let rmcp_s: ClientJsonRpcMessage = serde_json::from_str(&text).expect("a message");
-                let Ok(Decoded::Request { message, .. }) = decode(text.as_bytes()) else { panic!("{text}") };
+                let Ok(DecodedMessage::Request { message, .. }) = decode(text.as_bytes()) else { panic!("{text}") };
                 let as_text = |message| serde_json::to_value::<&ClientJsonRpcMessage>(message).expect("JSON");
                 assert_eq!(as_text(&message), as_text(&rmcp_s), "{text}");
             }

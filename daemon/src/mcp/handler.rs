@@ -5,53 +5,50 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, ClientRequest, CompleteRequestParams, CompleteResult,
-    DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation, InitializeRequestParams,
-    InitializeResult, JsonRpcMessage, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, LoggingLevel, PaginatedRequestParams, ProgressNotificationParam, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig, SetLevelRequestParams,
-    SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+    CacheScope, CallToolRequestParams, CallToolResponse, ClientJsonRpcMessage, ClientRequest, CompleteRequestParams,
+    CompleteResult, DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation,
+    InitializeRequestParams, InitializeResult, JsonRpcMessage, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams, ProgressNotificationParam,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
+    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::listing::{self, page};
-use super::notices::{self, Subscriptions};
-use super::offers;
+use super::notifications::{self, Subscriptions};
+use super::resources;
 use super::roots::HostRoots;
-use crate::disk::reporter::{Reporter, Step};
-use crate::engine::{Attended, Connected};
+use super::tool_list::{self, page};
+use crate::families::{ProgressReporter, ProgressStep};
 use crate::present;
-use crate::present::rendered::Rendered;
-use crate::tools::{Call, Request};
+use crate::present::result_body::ResultBody;
+use crate::tools::{ClientSession, ToolCall};
 
 /// Tools on one page: all of them, but a cursor is honoured.
-const TOOLS_ON_A_PAGE: usize = 1000;
+const TOOLS_PER_PAGE: usize = 1000;
 /// A surface shows the same list for as long as the session lives.
-const LIST_LASTS_MS: u64 = 300_000;
+const LIST_TTL_MS: u64 = 300_000;
 /// The newest revision that still has a handshake.
-const NEWEST_WITH_HANDSHAKE: ProtocolVersion = ProtocolVersion::V_2025_11_25;
+const NEWEST_HANDSHAKE_REVISION: ProtocolVersion = ProtocolVersion::V_2025_11_25;
 
 /// A caller's own name for a request, in `_meta`.
 const REQUEST_KEY: &str = "trellis/requestKey";
 
 /// What travels with a request through rmcp, and back to our transport.
 #[derive(Debug, Clone, Default)]
-pub struct Slip {
+pub struct AnswerSlot {
     /// The session's number of the request.
     pub sequence: u64,
     /// The long parts of its answer.
-    pub rendered: Arc<OnceLock<Rendered>>,
+    pub result_body: Arc<OnceLock<ResultBody>>,
 }
 
 /// One session's view of the families.
 #[derive(Debug)]
 pub struct Handler {
-    pub(super) call: Call,
-    connected: Arc<Connected>,
-    attended: Arc<Attended>,
+    session: Arc<ClientSession>,
     level: Arc<Mutex<Option<LoggingLevel>>>,
     subscriptions: Arc<Subscriptions>,
     roots: HostRoots,
@@ -59,65 +56,57 @@ pub struct Handler {
 
 /// The `initialize` that an earlier daemon answered, with the version that was agreed on then.
 pub fn resumed(bytes: &[u8]) -> Option<InitializeRequestParams> {
-    let Ok(JsonRpcMessage::Request(request)) = serde_json::from_slice::<rmcp::model::ClientJsonRpcMessage>(bytes)
-    else {
-        return None;
-    };
+    let message = serde_json::from_slice::<ClientJsonRpcMessage>(bytes).ok()?;
+    let JsonRpcMessage::Request(request) = message else { return None };
     let ClientRequest::InitializeRequest(initialize) = request.request else { return None };
     let mut params = initialize.params;
-    params.protocol_version = agreed(&params.protocol_version);
+    params.protocol_version = negotiate_revision(&params.protocol_version);
     Some(params)
 }
 
 /// The client's revision if it has a handshake and we know it, else our newest that has one.
-fn agreed(asked: &ProtocolVersion) -> ProtocolVersion {
+fn negotiate_revision(asked: &ProtocolVersion) -> ProtocolVersion {
     let known = ProtocolVersion::KNOWN_VERSIONS.contains(asked);
-    if known && asked.has_initialize() { asked.clone() } else { NEWEST_WITH_HANDSHAKE }
+    if known && asked.has_initialize() { asked.clone() } else { NEWEST_HANDSHAKE_REVISION }
 }
 
 impl Handler {
     /// A handler for one session.
-    pub fn new(call: Call, connected: Arc<Connected>, attended: Arc<Attended>) -> Self {
-        let roots = HostRoots::new(Arc::clone(&attended));
-        Self { call, connected, attended, level: Arc::default(), subscriptions: Arc::default(), roots }
+    pub fn new(session: Arc<ClientSession>) -> Self {
+        let roots = HostRoots::new(Arc::clone(&session));
+        Self { session, level: Arc::default(), subscriptions: Arc::default(), roots }
     }
 
-    fn introduced(&self, client: &Implementation) {
-        self.connected.client.store(Some(Arc::new(format!("{} {}", client.name, client.version))));
+    fn set_client_name(&self, client: &Implementation) {
+        self.session.status.client.store(Some(Arc::new(format!("{} {}", client.name, client.version))));
     }
 
     /// A modern host introduces itself with every request; the first is enough.
-    fn meet(&self, context: &RequestContext<RoleServer>) {
-        if self.connected.client.load().is_none()
+    fn note_client(&self, context: &RequestContext<RoleServer>) {
+        if self.session.status.client.load().is_none()
             && let Some(client) = context.client_info()
         {
-            self.introduced(&client);
+            self.set_client_name(&client);
         }
     }
 
-    /// What a session of the handshake era hears without asking again.
-    fn attend(&self, peer: &Peer<RoleServer>) {
-        self.subscriptions.attend(&self.call, peer, &self.level);
+    /// What a session with a handshake hears without asking again.
+    fn start_notifications(&self, peer: &Peer<RoleServer>) {
+        self.subscriptions.start(&self.session, peer, &self.level);
     }
 
     /// A session that shook hands with an earlier daemon goes on.
     pub fn resume(&self, peer: &Peer<RoleServer>) {
         if let Some(opening) = peer.peer_info() {
-            self.introduced(&opening.client_info);
-            self.attend(peer);
+            self.set_client_name(&opening.client_info);
+            self.start_notifications(peer);
         }
     }
 
     /// What is not offered is not there.
     fn has_prompts(&self, method: &'static str) -> Result<(), ErrorData> {
-        match self.call.catalogue.prompts().next() {
-            Some(_) => Ok(()),
-            None => Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None)),
-        }
-    }
-
-    fn is_legacy(context: &RequestContext<RoleServer>) -> bool {
-        context.protocol_version().is_none_or(|version| version.has_initialize())
+        let first = self.session.catalogue.prompts().next();
+        first.map(drop).ok_or_else(|| ErrorData::new(ErrorCode::METHOD_NOT_FOUND, method, None))
     }
 }
 
@@ -134,14 +123,14 @@ impl ServerHandler for Handler {
             .enable_tools()
             .enable_tool_list_changed()
             .build();
-        if self.call.catalogue.prompts().next().is_none() {
+        if self.session.catalogue.prompts().next().is_none() {
             capabilities.prompts = None;
         }
         let implementation = Implementation::new("trellis", env!("CARGO_PKG_VERSION")).with_title("Trellis");
         InitializeResult::new(capabilities)
-            .with_protocol_version(NEWEST_WITH_HANDSHAKE)
+            .with_protocol_version(NEWEST_HANDSHAKE_REVISION)
             .with_server_info(implementation)
-            .with_instructions(listing::instructions(&self.call.catalogue))
+            .with_instructions(tool_list::instructions(&self.session.catalogue))
     }
 
     async fn initialize(
@@ -149,19 +138,19 @@ impl ServerHandler for Handler {
         mut request: InitializeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<InitializeResult, ErrorData> {
-        let result = self.get_info().with_protocol_version(agreed(&request.protocol_version));
-        self.introduced(&request.client_info);
+        let result = self.get_info().with_protocol_version(negotiate_revision(&request.protocol_version));
+        self.set_client_name(&request.client_info);
         request.protocol_version = result.protocol_version.clone();
         context.peer.set_peer_info(request);
-        self.attend(&context.peer);
+        self.start_notifications(&context.peer);
         Ok(result)
     }
 
     async fn discover(&self, context: RequestContext<RoleServer>) -> Result<DiscoverResult, ErrorData> {
-        self.meet(&context);
+        self.note_client(&context);
         let mut result =
             DiscoverResult::from_server_info(self.supported_protocol_versions().into_owned(), self.get_info());
-        result.ttl_ms = LIST_LASTS_MS;
+        result.ttl_ms = LIST_TTL_MS;
         Ok(result)
     }
 
@@ -170,11 +159,11 @@ impl ServerHandler for Handler {
         request: SetLevelRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        if !Self::is_legacy(&context) {
+        if context.protocol_version().is_some_and(|version| !version.has_initialize()) {
             return Err(ErrorData::new(ErrorCode::METHOD_NOT_FOUND, "logging/setLevel", None));
         }
         *self.level.lock() = Some(request.level);
-        self.attend(&context.peer);
+        self.start_notifications(&context.peer);
         Ok(())
     }
 
@@ -183,13 +172,13 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        self.meet(&context);
-        let tools = listing::tools(&self.call.catalogue);
-        listing::remember(&self.call, &tools);
+        self.note_client(&context);
+        let tools = tool_list::tools(&self.session.catalogue);
+        tool_list::remember(&self.session, &tools);
         let cursor = request.and_then(|request| request.cursor);
-        let (tools, next_cursor) = page(tools, cursor.as_deref(), TOOLS_ON_A_PAGE)?;
+        let (tools, next_cursor) = page(tools, cursor.as_deref(), TOOLS_PER_PAGE)?;
         let mut result =
-            ListToolsResult::with_all_items(tools).with_ttl_ms(LIST_LASTS_MS).with_cache_scope(CacheScope::Private);
+            ListToolsResult::with_all_items(tools).with_ttl_ms(LIST_TTL_MS).with_cache_scope(CacheScope::Private);
         result.next_cursor = next_cursor;
         Ok(result)
     }
@@ -199,23 +188,31 @@ impl ServerHandler for Handler {
         request: CallToolRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
-        self.meet(&context);
-        self.attended.looked().await;
-        self.roots.ask_if_needed(&self.call.session, &context).await;
-        if self.call.needs_roots(&request.name, request.arguments.as_ref()) {
-            self.roots.ask(&self.call.session, &context.peer).await;
+        self.note_client(&context);
+        self.session.wait_for_trees().await;
+        let found = match self.session.find_tool(&request.name) {
+            Some(Ok(found)) => found,
+            Some(Err(refused)) => {
+                return Ok(present::mcp::error_result(&refused.failure, refused.error_format).into());
+            }
+            None => return Err(unknown_tool(&request.name)),
+        };
+        self.roots.ask_if_needed(&self.session.context, &context).await;
+        if self.session.needs_roots(&found, request.arguments.as_ref()) {
+            self.roots.ask(&self.session.context, &context.peer).await;
         }
-        let slip = context.extensions.get::<Slip>();
+        let slot = context.extensions.get::<AnswerSlot>();
         let (steps, mut reported) = mpsc::unbounded_channel();
         let token = context.meta.get_progress_token();
-        let reporter = Reporter::new(token.is_some().then_some(steps), context.ct.clone());
-        let work = self.call.tool(Request {
-            tool: request.name.to_string(),
+        let reporter = ProgressReporter::new(token.is_some().then_some(steps), context.ct.clone());
+        let call = ToolCall {
             arguments: request.arguments.unwrap_or_default(),
-            sequence: slip.map(|slip| slip.sequence),
+            sequence: slot.map(|slot| slot.sequence),
             key: context.meta.get(REQUEST_KEY).and_then(|key| key.as_str()).map(str::to_owned),
+            by: host_name(&context),
             reporter,
-        });
+        };
+        let work = self.session.call_tool(found, call);
         tokio::pin!(work);
         let outcome = loop {
             tokio::select! {
@@ -224,7 +221,7 @@ impl ServerHandler for Handler {
                 Some(step) = reported.recv() => {
                     // Nothing is said about a call that was taken back.
                     if let Some(token) = token.as_ref().filter(|_| !context.ct.is_cancelled()) {
-                        let Step { done, total, message } = step;
+                        let ProgressStep { done, total, message } = step;
                         let mut note = ProgressNotificationParam::new(token.clone(), done as f64).with_message(message);
                         note.total = total.map(|total| total as f64);
                         let _ = context.peer.notify_progress(note).await;
@@ -233,21 +230,20 @@ impl ServerHandler for Handler {
             }
         };
         let result = match outcome {
-            Some(Ok(answer)) => {
-                let (result, rendered) = present::mcp::answered(answer);
-                match slip {
+            Ok(answer) => {
+                let (result, result_body) = present::mcp::tool_result(answer);
+                match slot {
                     // Our transport fills the blanks.
-                    Some(slip) => {
-                        slip.rendered.get_or_init(|| rendered);
+                    Some(slot) => {
+                        slot.result_body.get_or_init(|| result_body);
                         result
                     }
-                    None => rendered.fill(result),
+                    None => result_body.fill(result),
                 }
             }
-            Some(Err(caught)) => present::mcp::failed(&caught.failure, caught.envelope),
-            None => return Err(unknown_tool(&request.name)),
+            Err(tool_error) => present::mcp::error_result(&tool_error.failure, tool_error.error_format),
         };
-        Ok(present::mcp::warned(result, self.attended.news()).into())
+        Ok(present::mcp::with_warnings(result, self.session.unsent_warnings()).into())
     }
 
     async fn list_resources(
@@ -255,8 +251,8 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        self.roots.ask_if_needed(&self.call.session, &context).await;
-        offers::resources(&self.call, request.and_then(|request| request.cursor).as_deref()).await
+        self.roots.ask_if_needed(&self.session.context, &context).await;
+        resources::resources(&self.session, request.and_then(|request| request.cursor).as_deref()).await
     }
 
     async fn list_resource_templates(
@@ -264,7 +260,7 @@ impl ServerHandler for Handler {
         request: Option<PaginatedRequestParams>,
         _: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        offers::templates(&self.call.catalogue, request.and_then(|request| request.cursor).as_deref())
+        resources::templates(&self.session.catalogue, request.and_then(|request| request.cursor).as_deref())
     }
 
     async fn read_resource(
@@ -272,8 +268,8 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        self.roots.ask_if_needed(&self.call.session, &context).await;
-        offers::read(&self.call, &request.uri).await.map(Into::into)
+        self.roots.ask_if_needed(&self.session.context, &context).await;
+        resources::read(&self.session, &request.uri).await.map(Into::into)
     }
 
     async fn list_prompts(
@@ -282,7 +278,7 @@ impl ServerHandler for Handler {
         _: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
         self.has_prompts("prompts/list")?;
-        offers::prompts(&self.call.catalogue, request.and_then(|request| request.cursor).as_deref())
+        resources::prompts(&self.session.catalogue, request.and_then(|request| request.cursor).as_deref())
     }
 
     async fn get_prompt(
@@ -291,8 +287,8 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         self.has_prompts("prompts/get")?;
-        self.roots.ask_if_needed(&self.call.session, &context).await;
-        offers::prompt(&self.call, request).await.map(Into::into)
+        self.roots.ask_if_needed(&self.session.context, &context).await;
+        resources::prompt(&self.session, request).await.map(Into::into)
     }
 
     async fn complete(
@@ -300,8 +296,8 @@ impl ServerHandler for Handler {
         request: CompleteRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        self.roots.ask_if_needed(&self.call.session, &context).await;
-        offers::complete(&self.call, request).await
+        self.roots.ask_if_needed(&self.session.context, &context).await;
+        resources::complete(&self.session, request).await
     }
 
     async fn subscribe(
@@ -309,9 +305,10 @@ impl ServerHandler for Handler {
         request: SubscribeRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        offers::known(&self.call.catalogue, &request.uri)?;
-        self.subscriptions.add(request.uri);
-        self.attend(&context.peer);
+        resources::check_uri(&self.session.catalogue, &request.uri)?;
+        self.session.wait_until_watched().await;
+        self.subscriptions.uris.lock().insert(request.uri);
+        self.start_notifications(&context.peer);
         Ok(())
     }
 
@@ -320,35 +317,43 @@ impl ServerHandler for Handler {
         request: UnsubscribeRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<(), ErrorData> {
-        self.subscriptions.remove(&request.uri);
+        self.subscriptions.uris.lock().remove(&request.uri);
         Ok(())
     }
 
     fn accepted_subscription_filter(&self, requested: &SubscriptionFilter) -> Option<SubscriptionFilter> {
         let mut accepted = requested.clone();
         if let Some(uris) = &mut accepted.resource_subscriptions {
-            uris.retain(|uri| offers::known(&self.call.catalogue, uri).is_ok());
+            uris.retain(|uri| resources::check_uri(&self.session.catalogue, uri).is_ok());
         }
         // rmcp asks this once for each subscription, just before it acknowledges it.
-        self.subscriptions.prepare(&self.call);
+        let runtime = tokio::runtime::Handle::current();
+        tokio::task::block_in_place(|| runtime.block_on(self.session.wait_until_watched()));
+        self.subscriptions.prepare(&self.session);
         Some(accepted)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        notices::listen(&self.call, &self.subscriptions, &context).await;
+        notifications::listen(&self.session, &self.subscriptions, &context).await;
         Ok(())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         // Over HTTP nobody may be listening yet; the first call that needs the roots asks on its own stream.
         if context.extensions.get::<axum::http::request::Parts>().is_none() {
-            self.roots.ask(&self.call.session, &context.peer).await;
+            self.roots.ask(&self.session.context, &context.peer).await;
         }
     }
 
     async fn on_roots_list_changed(&self, context: NotificationContext<RoleServer>) {
-        self.roots.ask_again(&self.call.session, &context.peer).await;
+        self.roots.refresh(&self.session.context, &context.peer).await;
     }
+}
+
+/// The host's own name: told with every request, or once in the handshake.
+fn host_name(context: &RequestContext<RoleServer>) -> Option<String> {
+    let told = context.client_info().map(|client| client.name);
+    told.or_else(|| context.peer.peer_info().map(|opening| opening.client_info.name.clone()))
 }
 
 fn unknown_tool(name: &str) -> ErrorData {

@@ -6,31 +6,28 @@
 /// Bytes → a message that rmcp can serve, or the answer to give instead.
 pub mod decode;
 
-/// Which era a request belongs to.
-pub mod era;
+/// Which revision a request belongs to.
+pub mod revision;
 
-/// What is in flight, what waits, and what is still owed.
-pub mod ledger;
+/// Running, queued and unacknowledged requests.
+pub mod requests;
 
-/// Frames on one side, rmcp's messages on the other.
+/// Envelopes on one side, rmcp's messages on the other.
 pub mod transport;
 
 /// rmcp's questions, answered from the families' tables.
 pub mod handler;
 
-/// The list of tools and the words that go with it.
-pub mod listing;
+/// The tool list.
+pub mod tool_list;
 
 /// Resources, prompts and their completions, served from the families' tables.
-pub mod offers;
+pub mod resources;
 
-/// What sessions hear about without asking again.
-pub mod notices;
+/// Notifications to hosts.
+pub mod notifications;
 
 /// The host's roots.
 pub mod roots;
-
-/// The same over HTTP.
-pub mod http;
 
 pub use transport::serve;

@@ -1,6 +1,6 @@
-//! The host's roots: asked for once in the handshake era, again when the host says that they changed.
+//! The host's roots: requested once after a handshake, again when the host says that they changed.
 //!
-//! Nothing depends on them: a host that does not answer costs its own first call a moment.
+//! Nothing depends on them: a host that does not answer delays only its own first call.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,59 +10,58 @@ use rmcp::RoleServer;
 use rmcp::service::{Peer, RequestContext};
 use tokio::sync::OnceCell;
 
-use crate::engine::Attended;
-use crate::tools::Session;
+use crate::families::SessionContext;
+use crate::tools::ClientSession;
 
 /// How long a host may take to tell its roots.
-const PATIENCE: Duration = Duration::from_secs(1);
+const ROOTS_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Whether the roots have been asked for.
 #[derive(Debug)]
 pub struct HostRoots {
     asked: OnceCell<()>,
-    attended: Arc<Attended>,
+    session: Arc<ClientSession>,
 }
 
 impl HostRoots {
     /// Not asked yet.
-    pub fn new(attended: Arc<Attended>) -> Self {
-        Self { asked: OnceCell::new(), attended }
+    pub fn new(session: Arc<ClientSession>) -> Self {
+        Self { asked: OnceCell::new(), session }
     }
 
     /// Asks before a call that may need them: one without a directory that says what is worked on.
-    pub async fn ask_if_needed(&self, session: &Session, context: &RequestContext<RoleServer>) {
-        if session.directory.as_deref().is_none_or(says_nothing) {
+    pub async fn ask_if_needed(&self, session: &SessionContext, context: &RequestContext<RoleServer>) {
+        if session.directory.as_deref().is_none_or(is_home_or_root) {
             self.ask(session, &context.peer).await;
         }
     }
 
     /// Asks, unless that was done before; waits for whoever is asking at the moment. A host that cannot
     /// answer may just not have been heard to the end of its handshake, so this does not count as asked.
-    pub async fn ask(&self, session: &Session, peer: &Peer<RoleServer>) {
+    pub async fn ask(&self, session: &SessionContext, peer: &Peer<RoleServer>) {
         if is_able(peer) {
-            self.asked.get_or_init(|| self.ask_again(session, peer)).await;
+            self.asked.get_or_init(|| self.refresh(session, peer)).await;
         }
     }
 
-    /// Asks.
     #[expect(deprecated, reason = "hosts of the handshake era still tell their roots")]
-    pub async fn ask_again(&self, session: &Session, peer: &Peer<RoleServer>) {
+    pub async fn refresh(&self, session: &SessionContext, peer: &Peer<RoleServer>) {
         if is_able(peer)
-            && let Ok(Ok(result)) = tokio::time::timeout(PATIENCE, peer.list_roots()).await
+            && let Ok(Ok(result)) = tokio::time::timeout(ROOTS_TIMEOUT, peer.list_roots()).await
         {
             session.set_roots(result.roots.iter().filter_map(|root| path_of(&root.uri)).collect());
-            self.attended.look_again();
+            self.session.refresh_trees();
         }
     }
 }
 
-/// Whether the host has said that it has roots to tell. In the modern era nothing is asked of a host.
+/// Whether the host has said that it has roots to tell. Without a handshake nothing is asked of a host.
 fn is_able(peer: &Peer<RoleServer>) -> bool {
     peer.peer_info().is_some_and(|info| info.capabilities.roots.is_some() && info.protocol_version.has_initialize())
 }
 
 /// Hosts without a project start their servers in `/` or at home.
-fn says_nothing(directory: &Path) -> bool {
+fn is_home_or_root(directory: &Path) -> bool {
     directory.parent().is_none() || std::env::home_dir().is_some_and(|home| home == directory)
 }
 
@@ -73,7 +72,7 @@ fn path_of(uri: &str) -> Option<PathBuf> {
     if !path.starts_with('/') {
         return None;
     }
-    let variables = crate::tools::uri::matches("file://{+path}", &format!("file://{path}"))?;
+    let variables = crate::families::uri::matches("file://{+path}", &format!("file://{path}"))?;
     variables.into_values().next().map(PathBuf::from)
 }
 

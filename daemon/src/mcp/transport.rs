@@ -1,6 +1,6 @@
-//! Frames on one side, rmcp's messages on the other.
+//! Envelopes on one side, rmcp's messages on the other.
 //!
-//! A reader hands frames to the ledger and what passes to rmcp; answers go out under the sequence
+//! A reader hands envelopes to the request table and what is admitted to rmcp; answers go out under the sequence
 //! number of their request. Receiving is cancel-safe, because rmcp polls it in a `select!`.
 
 use std::io;
@@ -19,146 +19,140 @@ use rmcp::transport::Transport;
 use serde_json::json;
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use trellis_protocol::codec::ANSWER_LIMIT;
-use trellis_protocol::envelope::{Bye, Envelope, Frame, Part, Payload, Resume};
+use trellis_protocol::envelope::{CloseReason, Envelope, Frame, FrameRole, Payload, Resume};
 use trellis_protocol::message::{self, SERVER_ERROR};
 
-use super::handler::{Handler, Slip, resumed};
-use super::ledger::{Admission, Flight, Ledger};
-use crate::chance;
-use crate::engine::{Attended, Connected, Engine};
-use crate::present::rendered::Rendered;
-use crate::socket::link::{Outbox, Reader};
-use crate::tools::Call;
+use super::handler::{AnswerSlot, Handler, resumed};
+use super::requests::{RequestAdmission, RequestTable};
+use crate::engine::{ClientStatus, Engine};
+use crate::ids;
+use crate::present::result_body::ResultBody;
+use crate::socket::envelope_io::{EnvelopeReader, EnvelopeWriter};
+use crate::tools::ClientSession;
 
 /// Notifications and responses that rmcp has not taken yet; more make the sender wait.
-const MOST_ASIDE: usize = 64;
+const MAX_UNREAD_NOTIFICATIONS: usize = 64;
 /// Longer messages are read and written beside the others.
-const LONG_MESSAGE: usize = 256 << 10;
+const OFFLOAD_BYTES: usize = 256 << 10;
 /// How long a leaving daemon waits for answers that are being worked on.
-const DRAIN: Duration = Duration::from_secs(4);
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(4);
 /// And for a client to take its last word.
-const LAST_WORD: Duration = Duration::from_millis(300);
+const GOODBYE_TIMEOUT: Duration = Duration::from_millis(300);
 
 /// Serves one session until its connection ends or the daemon leaves.
 pub async fn serve(
-    call: Call,
-    connected: Arc<Connected>,
-    attended: Arc<Attended>,
-    mut reader: Reader,
-    outbox: Outbox,
+    session: Arc<ClientSession>,
+    mut reader: EnvelopeReader,
+    writer: EnvelopeWriter,
     resume: Option<Resume>,
 ) {
-    let engine = Arc::clone(&call.engine);
+    let engine = Arc::clone(&session.engine);
     let resume = resume.unwrap_or_default();
     let greeted = resume.initialize.as_ref().and_then(|payload| resumed(&payload.0));
     let acknowledged = resume.unanswered.iter().filter(|one| one.acknowledged).map(|one| one.sequence);
-    let ledger = Ledger::new(greeted.is_some(), acknowledged);
+    let requests = RequestTable::new(greeted.is_some(), acknowledged);
     let (incoming, messages) = mpsc::unbounded_channel();
-    let desk = Arc::new(Desk {
-        ledger: Mutex::new(ledger),
+    let session_io = Arc::new(SocketSession {
+        requests: Mutex::new(requests),
         incoming,
-        aside: Arc::new(Semaphore::new(MOST_ASIDE)),
+        send_unsolicited: Arc::new(Semaphore::new(MAX_UNREAD_NOTIFICATIONS)),
         quiet: Notify::new(),
-        connected: Arc::clone(&connected),
-        outbox,
+        status: Arc::clone(&session.status),
+        writer,
         request_base: request_base(),
     });
-    for payload in &resume.renew {
-        if let Some(message) = desk.ledger.lock().renew(&payload.0) {
-            desk.pass(message, None);
+    for payload in &resume.replay {
+        if let Some(message) = session_io.requests.lock().replay(&payload.0) {
+            session_io.pass(message, None);
         }
     }
-    let transport = FrameTransport { desk: Arc::clone(&desk), messages };
-    let running = serve_directly(Handler::new(call, connected, attended), transport, greeted);
+    let transport = FrameTransport { session_io: Arc::clone(&session_io), messages };
+    let running = serve_directly(Handler::new(session), transport, greeted);
     running.service().resume(running.peer());
 
-    let why = desk.read(&engine, &mut reader).await;
+    let why = session_io.read(&engine, &mut reader).await;
     match why {
-        End::Closed => {}
-        End::Leaving => {
-            let _ = tokio::time::timeout(DRAIN, desk.until_quiet()).await;
-            let farewell = Envelope::Bye(Bye::Draining);
-            let _ = tokio::time::timeout(LAST_WORD, desk.outbox.send(&farewell)).await;
+        ReadLoopExit::Closed => {}
+        ReadLoopExit::Leaving => {
+            let _ = tokio::time::timeout(DRAIN_TIMEOUT, session_io.drained()).await;
+            let farewell = Envelope::Close(CloseReason::Draining);
+            let _ = tokio::time::timeout(GOODBYE_TIMEOUT, session_io.writer.send(&farewell)).await;
         }
-        End::Deaf => engine.count(|counters| &counters.dropped_clients),
+        ReadLoopExit::ClientStalled => engine.count(|counters| &counters.dropped_clients),
     }
-    drop(desk);
+    drop(session_io);
     let _ = running.cancel().await;
 }
 
 /// Why reading ended.
-enum End {
+enum ReadLoopExit {
     /// The other side is gone.
     Closed,
     /// We are leaving.
     Leaving,
     /// The other side did not read what we sent.
-    Deaf,
+    ClientStalled,
 }
 
 /// What reader, rmcp and handlers share.
-struct Desk {
-    ledger: Mutex<Ledger>,
+struct SocketSession {
+    requests: Mutex<RequestTable>,
     incoming: mpsc::UnboundedSender<Incoming>,
-    aside: Arc<Semaphore>,
+    send_unsolicited: Arc<Semaphore>,
     quiet: Notify,
-    connected: Arc<Connected>,
-    outbox: Outbox,
+    status: Arc<ClientStatus>,
+    writer: EnvelopeWriter,
     request_base: i64,
 }
 
 /// A message for rmcp, with the place it takes up until rmcp has it.
-#[derive(Debug)]
-struct Incoming {
-    message: Box<ClientJsonRpcMessage>,
-    _place: Option<OwnedSemaphorePermit>,
-}
+type Incoming = (Box<ClientJsonRpcMessage>, Option<OwnedSemaphorePermit>);
 
-impl Desk {
-    async fn read(&self, engine: &Engine, reader: &mut Reader) -> End {
+impl SocketSession {
+    async fn read(&self, engine: &Engine, reader: &mut EnvelopeReader) -> ReadLoopExit {
         loop {
             let envelope = tokio::select! {
                 envelope = reader.next() => envelope,
-                () = engine.leaving.cancelled() => return End::Leaving,
-                () = self.outbox.broken() => return if self.outbox.is_deaf() { End::Deaf } else { End::Closed },
+                () = engine.lifecycle.leaving().cancelled() => return ReadLoopExit::Leaving,
+                () = self.writer.closed() => return if self.writer.is_stalled() { ReadLoopExit::ClientStalled } else { ReadLoopExit::Closed },
             };
             match envelope {
                 Ok(Some(Envelope::Frame(Frame { sequence, payload: Payload(bytes), .. }))) => {
                     self.take(sequence, &bytes).await;
                 }
-                Ok(None | Some(Envelope::Bye(_))) => return End::Closed,
-                Ok(Some(Envelope::Order(_) | Envelope::Report(_))) | Err(_) => {
-                    let _ = self.outbox.send(&Envelope::Bye(Bye::Dropped)).await;
-                    return End::Closed;
+                Ok(None | Some(Envelope::Close(_))) => return ReadLoopExit::Closed,
+                Ok(Some(Envelope::ControlRequest(_) | Envelope::ControlReply(_))) | Err(_) => {
+                    let _ = self.writer.send(&Envelope::Close(CloseReason::Dropped)).await;
+                    return ReadLoopExit::Closed;
                 }
             }
         }
     }
 
     async fn take(&self, sequence: u64, bytes: &[u8]) {
-        let admission = beside_others(bytes.len(), || self.ledger.lock().admit(sequence, bytes));
+        let admission = offload_if_long(bytes.len(), || self.requests.lock().admit(sequence, bytes));
         match admission {
-            Admission::Pass(message) if matches!(*message, JsonRpcMessage::Request(_)) => self.pass(message, None),
-            Admission::Pass(message) => {
-                let Some(message) = self.ours(message) else { return };
-                let released = self.ledger.lock().taken_back(&message);
-                let place = Arc::clone(&self.aside).acquire_owned().await.ok();
-                self.pass(message, place);
-                released.into_iter().for_each(|message| self.pass(message, None));
+            RequestAdmission::Pass(message) if matches!(*message, JsonRpcMessage::Request(_)) => {
+                self.pass(message, None);
             }
-            Admission::Answer(answer) => self.outbox.message(sequence, answer, Part::Answer).await,
-            Admission::Hold | Admission::Ignore => {}
+            RequestAdmission::Pass(message) => {
+                let Some(message) = self.own_response(message) else { return };
+                let place = Arc::clone(&self.send_unsolicited).acquire_owned().await.ok();
+                self.pass(message, place);
+            }
+            RequestAdmission::Answer(answer) => self.writer.message(sequence, answer, FrameRole::Answer).await,
+            RequestAdmission::Ignore => {}
         }
         self.count();
     }
 
     fn pass(&self, message: Box<ClientJsonRpcMessage>, place: Option<OwnedSemaphorePermit>) {
         // rmcp not listening any more means that the session is ending.
-        let _ = self.incoming.send(Incoming { message, _place: place });
+        let _ = self.incoming.send((message, place));
     }
 
     /// Our requests carry ids that no earlier daemon used; answers to anybody else's are dropped.
-    fn ours(&self, mut message: Box<ClientJsonRpcMessage>) -> Option<Box<ClientJsonRpcMessage>> {
+    fn own_response(&self, mut message: Box<ClientJsonRpcMessage>) -> Option<Box<ClientJsonRpcMessage>> {
         let id = match message.as_mut() {
             JsonRpcMessage::Response(response) => &mut response.id,
             JsonRpcMessage::Error(error) => error.id.as_mut()?,
@@ -169,24 +163,25 @@ impl Desk {
         Some(message)
     }
 
-    async fn answer(&self, flight: Flight, message: &ServerJsonRpcMessage) {
-        let Slip { sequence, rendered } = &flight.slip;
-        if *sequence != 0 {
-            let rendered = rendered.get();
-            let weight = rendered.map_or_else(|| weight(message), Rendered::weight);
-            let bytes = beside_others(weight, || {
-                let bytes = serialised(message);
-                within_limit(message, rendered.map(|rendered| rendered.put_into(&bytes)).unwrap_or(bytes))
-            });
-            self.outbox.message(*sequence, bytes, Part::Answer).await;
+    async fn answer(&self, id: &RequestId, slot: AnswerSlot, message: &ServerJsonRpcMessage) {
+        let AnswerSlot { sequence, result_body } = slot;
+        let result_body = result_body.get();
+        let weight = result_body.map_or_else(|| weight(message), ResultBody::byte_size);
+        let bytes = offload_if_long(weight, || {
+            let bytes = serialised(message);
+            within_limit(message, result_body.map(|result_body| result_body.splice_into(&bytes)).unwrap_or(bytes))
+        });
+        let turn = self.writer.turn().await;
+        // A client that has this answer may send another request at once: it must not be one too many.
+        if self.requests.lock().complete(id, sequence) && sequence != 0 {
+            turn.message(sequence, bytes, FrameRole::Answer).await;
         }
-        let released = self.ledger.lock().landed(flight);
-        released.into_iter().for_each(|message| self.pass(message, None));
+        drop(turn);
         self.count();
         self.quiet.notify_waiters();
     }
 
-    async fn aside(&self, mut message: ServerJsonRpcMessage) {
+    async fn send_unsolicited(&self, mut message: ServerJsonRpcMessage) {
         let mut sequence = 0;
         match &mut message {
             JsonRpcMessage::Request(request) => {
@@ -197,7 +192,7 @@ impl Desk {
             JsonRpcMessage::Notification(notification) => {
                 if let ServerNotification::SubscriptionsAcknowledgedNotification(_) = &notification.notification
                     && let Some(id) = notification.notification.get_meta().subscription_id()
-                    && let Some((owner, heard)) = self.ledger.lock().acknowledging(&id)
+                    && let Some((owner, heard)) = self.requests.lock().acknowledging(&id)
                 {
                     if heard {
                         return;
@@ -207,13 +202,15 @@ impl Desk {
             }
             JsonRpcMessage::Response(_) | JsonRpcMessage::Error(_) => {}
         }
-        self.outbox.message(sequence, serialised(&message), Part::Aside).await;
+        self.writer.message(sequence, serialised(&message), FrameRole::Unsolicited).await;
     }
 
-    async fn until_quiet(&self) {
+    async fn drained(&self) {
         loop {
             let notified = self.quiet.notified();
-            if self.ledger.lock().is_quiet() {
+            if self.requests.lock().in_flight() == 0 {
+                // The last answer may be on its way: whoever has the turn now has it for that.
+                drop(self.writer.turn().await);
                 return;
             }
             notified.await;
@@ -221,13 +218,13 @@ impl Desk {
     }
 
     fn count(&self) {
-        self.connected.in_flight.store(self.ledger.lock().in_flight() as u32, Ordering::Relaxed);
+        self.status.in_flight.store(self.requests.lock().in_flight() as u32, Ordering::Relaxed);
     }
 }
 
 /// Reading or writing a long message takes a while: others are served meanwhile, by another thread.
-fn beside_others<T>(length: usize, work: impl FnOnce() -> T) -> T {
-    if length > LONG_MESSAGE { tokio::task::block_in_place(work) } else { work() }
+fn offload_if_long<T>(length: usize, work: impl FnOnce() -> T) -> T {
+    if length > OFFLOAD_BYTES { tokio::task::block_in_place(work) } else { work() }
 }
 
 /// About how long a message will be: its texts, which are all that grows.
@@ -252,7 +249,7 @@ fn weight(message: &ServerJsonRpcMessage) -> usize {
 /// Ids of our own requests begin at a random place, so that the answer to one of an earlier daemon's
 /// requests is never taken for an answer to ours. They stay below 2^53, which every host can read.
 fn request_base() -> i64 {
-    ((chance::number() & 0xffff_ffff) as i64) << 20
+    ((ids::random_u64() & 0xffff_ffff) as i64) << 20
 }
 
 fn serialised(message: &ServerJsonRpcMessage) -> Vec<u8> {
@@ -279,7 +276,7 @@ fn within_limit(message: &ServerJsonRpcMessage, bytes: Vec<u8>) -> Vec<u8> {
 
 /// What rmcp reads from and writes to.
 struct FrameTransport {
-    desk: Arc<Desk>,
+    session_io: Arc<SocketSession>,
     messages: mpsc::UnboundedReceiver<Incoming>,
 }
 
@@ -290,25 +287,27 @@ impl Transport<RoleServer> for FrameTransport {
         &mut self,
         item: TxJsonRpcMessage<RoleServer>,
     ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
-        let desk = Arc::clone(&self.desk);
-        let flight = match &item {
-            JsonRpcMessage::Response(response) => Some(desk.ledger.lock().answering(&response.id)),
-            JsonRpcMessage::Error(error) => Some(error.id.as_ref().and_then(|id| desk.ledger.lock().answering(id))),
-            _ => None,
-        };
+        let session_io = Arc::clone(&self.session_io);
         async move {
-            match flight {
-                Some(Some(flight)) => desk.answer(flight, &item).await,
-                // It was taken back: nobody wants to hear it.
-                Some(None) => {}
-                None => desk.aside(item).await,
+            let answered = match &item {
+                JsonRpcMessage::Response(response) => Some(&response.id),
+                JsonRpcMessage::Error(error) => error.id.as_ref(),
+                JsonRpcMessage::Request(_) | JsonRpcMessage::Notification(_) => {
+                    session_io.send_unsolicited(item).await;
+                    return Ok(());
+                }
+            };
+            // If it was taken back, nobody wants to hear it.
+            let slot = answered.and_then(|id| Some((id, session_io.requests.lock().take_running(id)?)));
+            if let Some((id, slot)) = slot {
+                session_io.answer(id, slot, &item).await;
             }
             Ok(())
         }
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        self.messages.recv().await.map(|incoming| *incoming.message)
+        self.messages.recv().await.map(|(message, _)| *message)
     }
 
     async fn close(&mut self) -> Result<(), Self::Error> {

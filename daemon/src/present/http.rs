@@ -3,17 +3,18 @@
 //! A tool's object goes out as it is. Every failure, a tool's or the gateway's own, has one shape:
 //! `{"success": false, "error": {code, name, message, data?, hint?}}`.
 
-use serde_json::{Map, Value, json};
-use trellis_protocol::{Failure, Kind};
+use serde_json::{Value, json};
+use trellis_protocol::{Failure, FailureKind};
 
-use super::mcp::numbered;
-use crate::families::Envelope;
+use super::mcp::{number_name, numbered_error};
+use crate::families::ErrorFormat;
+use crate::families::{Answer, Body};
 use crate::text::json::Json;
-use crate::tools::{Answer, Body, Caught};
+use crate::tools::ToolError;
 
 /// What goes wrong before or beside a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum HttpError {
     /// The body is no JSON.
     NotJson,
     /// The body, or the request as a whole, is not what is asked for.
@@ -45,7 +46,7 @@ pub enum Fault {
     Internal,
 }
 
-impl Fault {
+impl HttpError {
     /// A request that is not what is asked for.
     pub fn request(status: u16, message: impl Into<String>) -> Self {
         Self::Request { status, message: message.into() }
@@ -101,7 +102,7 @@ impl Fault {
 const INTERNAL: &str = "something went wrong here; the log says more";
 
 /// A tool's answer.
-pub fn answered(answer: Answer) -> Json {
+pub fn tool_response(answer: Answer) -> Json {
     match answer.body {
         Body::Object(json) | Body::Pretty(json) => json,
         Body::Text(text) => Json::of(&json!({ "text": text })),
@@ -109,15 +110,15 @@ pub fn answered(answer: Answer) -> Json {
 }
 
 /// A tool's failure: the status and the body.
-pub fn failed(caught: &Caught) -> (u16, Value) {
-    let Caught { failure, envelope } = caught;
+pub fn error_response(tool_error: &ToolError) -> (u16, Value) {
+    let ToolError { failure, error_format } = tool_error;
     let status = status(failure);
-    if failure.kind == Kind::Internal {
+    if failure.kind == FailureKind::Internal {
         tracing::error!(code = %failure.code, "{}", failure.message);
         return (status, error(-32603, INTERNAL, None, None));
     }
-    if *envelope == Envelope::Numbered {
-        return (status, numbered(failure));
+    if *error_format == ErrorFormat::Numbered {
+        return (status, numbered_error(failure));
     }
     let data = (!failure.details.is_null()).then(|| failure.details.clone());
     (status, error(failure.code.as_ref(), &failure.message, data, failure.hint.as_deref()))
@@ -129,92 +130,82 @@ fn status(failure: &Failure) -> u16 {
         ("1002", _) => 404,
         ("1003" | "1004", _) => 500,
         // Nothing is wrong with the request or the files: the same call may do later.
-        ("timeout" | "draining" | "not_applied", Kind::Unavailable) => 503,
-        (_, Kind::Missing) => 404,
-        (_, Kind::Conflict) => 409,
-        (_, Kind::Refused) => 403,
-        (_, Kind::Unavailable | Kind::Internal) => 500,
-        (_, Kind::Input | Kind::Unreadable) => 400,
+        ("timeout" | "draining" | "not_applied", FailureKind::Unavailable) => 503,
+        (_, FailureKind::Missing) => 404,
+        (_, FailureKind::Conflict) => 409,
+        (_, FailureKind::Refused) => 403,
+        (_, FailureKind::Unavailable | FailureKind::Internal) => 500,
+        (_, FailureKind::Input | FailureKind::Unreadable) => 400,
     }
 }
 
 fn error(code: impl Into<Value>, message: &str, data: Option<Value>, hint: Option<&str>) -> Value {
     let code = code.into();
-    let mut object = Map::new();
-    object.insert("name".to_owned(), name(&code).into());
-    object.insert("message".to_owned(), message.into());
+    let mut object = json!({ "code": code, "name": name(&code), "message": message });
     if let Some(data) = data {
-        object.insert("data".to_owned(), data);
+        object["data"] = data;
     }
     if let Some(hint) = hint {
-        object.insert("hint".to_owned(), hint.into());
+        object["hint"] = hint.into();
     }
-    object.shift_insert(0, "code".to_owned(), code);
     json!({ "success": false, "error": object })
 }
 
 /// Families with words for codes have no other name for them.
 fn name(code: &Value) -> String {
-    let number = match code.as_i64() {
-        Some(-32700) => "Parse error",
-        Some(-32600) => "Invalid Request",
-        Some(-32601) => "Method not found",
-        Some(-32602) => "Invalid params",
-        Some(-32603) => "Internal error",
-        Some(1001) => "VALIDATION_ERROR",
-        Some(1002) => "TASK_NOT_FOUND",
-        Some(1003) => "BRIDGE_ERROR",
-        Some(1004) => "SYNC_ERROR",
-        Some(1005) => "AUTH_ERROR",
-        _ => return code.as_str().map_or_else(|| code.to_string(), str::to_owned),
-    };
-    number.to_owned()
+    let number = code.as_i64().and_then(number_name);
+    number.or_else(|| code.as_str()).map_or_else(|| code.to_string(), str::to_owned)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn caught(failure: Failure, envelope: Envelope) -> Caught {
-        Caught { failure, envelope }
+    fn tool_error(failure: Failure, error_format: ErrorFormat) -> ToolError {
+        ToolError { failure, error_format }
     }
 
     #[track_caller]
-    fn check(code: &'static str, kind: Kind, expected: u16) {
-        let (status, body) = failed(&caught(Failure::new(code, kind, "m"), Envelope::Error));
+    fn check(code: &'static str, kind: FailureKind, expected: u16) {
+        let (status, body) = error_response(&tool_error(Failure::new(code, kind, "m"), ErrorFormat::Error));
         assert_eq!(status, expected, "{code} {kind:?}");
         assert_eq!(body["success"], false);
     }
 
     #[test]
     fn kinds_and_numbers_decide_the_status() {
-        check("not_found", Kind::Missing, 404);
-        check("CONFLICT", Kind::Conflict, 409);
-        check("forbidden", Kind::Refused, 403);
-        check("IO_ERROR", Kind::Unavailable, 500);
-        check("timeout", Kind::Unavailable, 503);
-        check("PARSE_ERROR", Kind::Unreadable, 400);
-        check("invalid_parameter", Kind::Input, 400);
-        check("internal", Kind::Internal, 500);
-        check("1001", Kind::Refused, 400);
-        check("1002", Kind::Missing, 404);
-        check("1003", Kind::Unreadable, 500);
+        check("not_found", FailureKind::Missing, 404);
+        check("CONFLICT", FailureKind::Conflict, 409);
+        check("forbidden", FailureKind::Refused, 403);
+        check("IO_ERROR", FailureKind::Unavailable, 500);
+        check("timeout", FailureKind::Unavailable, 503);
+        check("PARSE_ERROR", FailureKind::Unreadable, 400);
+        check("invalid_parameter", FailureKind::Input, 400);
+        check("internal", FailureKind::Internal, 500);
+        check("1001", FailureKind::Refused, 400);
+        check("1002", FailureKind::Missing, 404);
+        check("1003", FailureKind::Unreadable, 500);
     }
 
     #[test]
     fn a_failure_has_the_shape_of_the_contract() {
-        let failure = Failure::new("1001", Kind::Input, "title is empty")
+        let failure = Failure::new("1001", FailureKind::Input, "title is empty")
             .with_hint("Send a title of 1 to 100 characters.")
             .with_details(json!({ "field": "title" }));
         let expected = r#"{"success":false,"error":{"code":1001,"name":"VALIDATION_ERROR","message":"title is empty","data":{"field":"title"},"hint":"Send a title of 1 to 100 characters."}}"#;
-        assert_eq!(failed(&caught(failure, Envelope::Numbered)).1.to_string(), expected);
-        let word = failed(&caught(Failure::new("not_found", Kind::Missing, "no file `a`"), Envelope::Success)).1;
+        assert_eq!(error_response(&tool_error(failure, ErrorFormat::Numbered)).1.to_string(), expected);
+        let word = error_response(&tool_error(
+            Failure::new("not_found", FailureKind::Missing, "no file `a`"),
+            ErrorFormat::Success,
+        ))
+        .1;
         assert_eq!(word["error"], json!({ "code": "not_found", "name": "not_found", "message": "no file `a`" }));
     }
 
     #[test]
     fn what_went_wrong_inside_stays_inside() {
-        let (status, body) = failed(&caught(Failure::internal("a path and a stack"), Envelope::Numbered));
+        let (status, body) =
+            error_response(&tool_error(Failure::internal("a path and a stack"), ErrorFormat::Numbered));
         assert_eq!(status, 500);
         assert!(!body.to_string().contains("stack"));
         assert_eq!(body["error"]["code"], -32603);
@@ -222,8 +213,8 @@ mod tests {
 
     #[test]
     fn answers_are_the_tool_s_own() {
-        assert_eq!(answered(Answer::object(json!({ "b": 1 }))), Json::of(&json!({ "b": 1 })));
-        assert_eq!(answered(Answer::text("x")), Json::of(&json!({ "text": "x" })));
-        assert_eq!(answered(Answer::pretty(json!([1]))), Json::of(&json!([1])));
+        assert_eq!(tool_response(Answer::object(json!({ "b": 1 }))), Json::of(&json!({ "b": 1 })));
+        assert_eq!(tool_response(Answer::text("x")), Json::of(&json!({ "text": "x" })));
+        assert_eq!(tool_response(Answer::pretty(json!([1]))), Json::of(&json!([1])));
     }
 }

@@ -1,7 +1,7 @@
-//! The one place where answers and failures take a face.
+//! The one place where answers and failures are rendered: for MCP, for HTTP, for a terminal.
 
 /// The long parts of a tool's result.
-pub mod rendered;
+pub mod result_body;
 
 /// As results of MCP tools.
 pub mod mcp;

@@ -1,7 +1,6 @@
 //! Failures and reports as lines on a terminal: the message, then what to do.
 
 use std::fmt::Write as _;
-use std::time::Duration;
 
 use comfy_table::{Table, presets};
 use serde_json::json;
@@ -49,7 +48,11 @@ pub fn status(status: &Status) -> String {
         let _ = writeln!(text, "catching up with the disk: {} of {}", progress.done, progress.total);
     }
     for root in &status.roots {
-        let _ = writeln!(text, "watching  {} ({}, {} files, by {})", root.path, root.state, root.files, root.backend);
+        let _ = writeln!(
+            text,
+            "watching  {} ({}, {} files, {} documents, by {})",
+            root.path, root.state, root.files, root.documents, root.backend
+        );
     }
     let counters = status.counters;
     let _ = writeln!(
@@ -89,10 +92,9 @@ pub fn settings(status: &Status) -> String {
 }
 
 fn duration(seconds: u64) -> String {
-    let whole = Duration::from_secs(seconds).as_secs();
-    match whole {
-        0..60 => format!("{whole} s"),
-        60..3600 => format!("{} min", whole / 60),
-        _ => format!("{} h {} min", whole / 3600, whole % 3600 / 60),
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min", seconds / 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
     }
 }

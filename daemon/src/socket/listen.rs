@@ -14,22 +14,22 @@ use interprocess::local_socket::{GenericFilePath, ListenerOptions, ToFsName as _
 use interprocess::os::unix::local_socket::ListenerOptionsExt as _;
 use interprocess::os::unix::uds_local_socket::tokio::Listener as UnixSocket;
 use rustix::fs::{AtFlags, Mode, OFlags};
-use trellis_protocol::endpoint::{Places, SOCKET_PATH_LIMIT};
-use trellis_protocol::{Failure, Kind};
+use trellis_protocol::endpoint::{MAX_SOCKET_PATH_BYTES, TrellisPaths};
+use trellis_protocol::{Failure, FailureKind};
 
-use crate::disk::own;
+use crate::state_files;
 
 /// Held for the whole life of a daemon; there is one per state directory.
 #[derive(Debug)]
-pub struct Lock {
+pub struct DaemonLock {
     file: File,
     path: PathBuf,
 }
 
-impl Lock {
+impl DaemonLock {
     /// Takes the lock; `None` if another daemon holds it.
     pub fn take(path: &Path) -> Result<Option<Self>, Failure> {
-        let file = own::open_lasting(path).map_err(|error| cannot("open the lock", path, &error))?;
+        let file = state_files::open_append(path).map_err(|error| cannot("open the lock", path, &error))?;
         match file.try_lock() {
             Ok(()) => Ok(Some(Self { file, path: path.to_owned() })),
             Err(std::fs::TryLockError::WouldBlock) => Ok(None),
@@ -52,14 +52,14 @@ pub struct Listener {
     pub socket: Socket,
     /// Where clients find it.
     pub path: PathBuf,
-    lock: Lock,
+    lock: DaemonLock,
     note: PathBuf,
-    bound: Option<Bound>,
+    bound: Option<BoundSocket>,
 }
 
 /// A socket that we bound ourselves.
 #[derive(Debug)]
-struct Bound {
+struct BoundSocket {
     directory: OwnedFd,
     name: PathBuf,
     identity: (u64, u64),
@@ -67,34 +67,34 @@ struct Bound {
 
 impl Listener {
     /// Takes over the service manager's socket if there is one, else binds our own.
-    pub fn open(places: &Places, lock: Lock, inherited: Option<OwnedFd>) -> Result<Self, Failure> {
+    pub fn open(paths: &TrellisPaths, lock: DaemonLock, inherited: Option<OwnedFd>) -> Result<Self, Failure> {
         let listener = match inherited {
-            Some(socket) => Self::inherit(places, lock, socket)?,
-            None => Self::bind(places, lock)?,
+            Some(socket) => Self::inherit(paths, lock, socket)?,
+            None => Self::bind(paths, lock)?,
         };
-        own::replace(&listener.note, listener.path.as_os_str().as_bytes())
+        state_files::replace(&listener.note, listener.path.as_os_str().as_bytes())
             .map_err(|error| cannot("note the socket's path", &listener.note, &error))?;
         Ok(listener)
     }
 
-    fn inherit(places: &Places, lock: Lock, socket: OwnedFd) -> Result<Self, Failure> {
+    fn inherit(paths: &TrellisPaths, lock: DaemonLock, socket: OwnedFd) -> Result<Self, Failure> {
         let path = rustix::net::getsockname(&socket)
             .ok()
             .and_then(|address| rustix::net::SocketAddrUnix::try_from(address).ok())
             .and_then(|address| Some(PathBuf::from(std::ffi::OsStr::from_bytes(address.path()?.to_bytes()))))
-            .unwrap_or_else(|| places.socket.clone());
+            .unwrap_or_else(|| paths.socket.clone());
         let socket = UnixSocket::try_from(socket).map_err(|error| cannot("use the inherited socket", &path, &error))?;
-        Ok(Self { socket: socket.into(), path, lock, note: places.socket_note(), bound: None })
+        Ok(Self { socket: socket.into(), path, lock, note: paths.socket_pointer(), bound: None })
     }
 
-    fn bind(places: &Places, lock: Lock) -> Result<Self, Failure> {
-        let path = places.socket.clone();
+    fn bind(paths: &TrellisPaths, lock: DaemonLock) -> Result<Self, Failure> {
+        let path = paths.socket.clone();
         let (Some(parent), Some(name)) = (path.parent(), path.file_name().map(PathBuf::from)) else {
             return Err(cannot("use the socket's path", &path, &io::ErrorKind::InvalidInput.into()));
         };
         let directory = private_directory(parent)?;
         let fresh = PathBuf::from(format!(".{}.{}", name.display(), std::process::id()));
-        own::remove(&parent.join(&fresh));
+        state_files::remove(&parent.join(&fresh));
         let reachable = reachable(parent, &directory, &fresh)?;
         let socket = reachable
             .to_fs_name::<GenericFilePath>()
@@ -102,14 +102,15 @@ impl Listener {
             .map_err(|error| cannot("bind the socket", &path, &error))?;
         rustix::fs::renameat(&directory, &fresh, &directory, &name)
             .map_err(|error| cannot("put the socket in place", &path, &error.into()))?;
-        let identity = identity(&directory, &name).map_err(|error| cannot("look at the socket", &path, &error))?;
-        let bound = Some(Bound { directory, name, identity });
-        Ok(Self { socket, path, lock, note: places.socket_note(), bound })
+        let identity =
+            device_and_inode(&directory, &name).map_err(|error| cannot("look at the socket", &path, &error))?;
+        let bound = Some(BoundSocket { directory, name, identity });
+        Ok(Self { socket, path, lock, note: paths.socket_pointer(), bound })
     }
 
     /// Whether socket and lock are still the ones we hold; somebody may have removed or replaced them.
     pub fn is_still_ours(&self) -> bool {
-        self.lock.is_still_ours() && self.bound.as_ref().is_none_or(Bound::is_still_ours)
+        self.lock.is_still_ours() && self.bound.as_ref().is_none_or(BoundSocket::is_still_ours)
     }
 
     /// Where socket and lock lie.
@@ -119,30 +120,30 @@ impl Listener {
     }
 
     /// Removes what we put into the file system, as far as it is still ours.
-    pub fn withdraw(&self) {
+    pub fn unlink(&self) {
         if let Some(bound) = self.bound.as_ref().filter(|bound| bound.is_still_ours()) {
             let _ = rustix::fs::unlinkat(&bound.directory, &bound.name, AtFlags::empty());
         }
-        if own::read(&self.note).is_some_and(|noted| Path::new(&noted) == self.path) {
-            own::remove(&self.note);
+        if state_files::read(&self.note).is_some_and(|noted| Path::new(&noted) == self.path) {
+            state_files::remove(&self.note);
         }
     }
 }
 
-impl Bound {
+impl BoundSocket {
     fn is_still_ours(&self) -> bool {
-        identity(&self.directory, &self.name).is_ok_and(|there| there == self.identity)
+        device_and_inode(&self.directory, &self.name).is_ok_and(|there| there == self.identity)
     }
 }
 
-fn identity(directory: &OwnedFd, name: &Path) -> io::Result<(u64, u64)> {
+fn device_and_inode(directory: &OwnedFd, name: &Path) -> io::Result<(u64, u64)> {
     let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW)?;
     Ok((stat.st_dev, stat.st_ino))
 }
 
 /// The socket's directory, made 0700 if it is missing, tightened if it is ours, refused otherwise.
 fn private_directory(path: &Path) -> Result<OwnedFd, Failure> {
-    own::make_directory(path).map_err(|error| cannot("make the socket's directory", path, &error))?;
+    state_files::make_directory(path).map_err(|error| cannot("make the socket's directory", path, &error))?;
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let directory = rustix::fs::open(path, flags, Mode::empty())
         .map_err(|error| cannot("open the socket's directory", path, &error.into()))?;
@@ -168,18 +169,21 @@ fn reachable(parent: &Path, directory: &impl AsFd, name: &Path) -> Result<PathBu
     let plain = parent.join(name);
     let length = plain.as_os_str().len();
     let through = PathBuf::from(format!("/proc/self/fd/{}", directory.as_fd().as_raw_fd())).join(name);
-    let fits = |path: &PathBuf| path.as_os_str().len() <= SOCKET_PATH_LIMIT;
+    let fits = |path: &PathBuf| path.as_os_str().len() <= MAX_SOCKET_PATH_BYTES;
     let paths = [Some(plain.clone()), cfg!(target_os = "linux").then_some(through)];
     if let Some(path) = paths.into_iter().flatten().find(fits) {
         return Ok(path);
     }
-    let message =
-        format!("the socket's path `{}` has {length} bytes, over the limit of {SOCKET_PATH_LIMIT}", plain.display());
-    Err(Failure::new("unavailable", Kind::Unavailable, message).with_hint("set TRELLIS_SOCKET to a shorter path"))
+    let message = format!(
+        "the socket's path `{}` has {length} bytes, over the limit of {MAX_SOCKET_PATH_BYTES}",
+        plain.display()
+    );
+    Err(Failure::new("unavailable", FailureKind::Unavailable, message)
+        .with_hint("set TRELLIS_SOCKET to a shorter path"))
 }
 
 fn foreign_directory(path: &Path, why: &str) -> Failure {
-    Failure::new("denied", Kind::Refused, format!("the socket's directory `{}` {why}", path.display()))
+    Failure::new("denied", FailureKind::Refused, format!("the socket's directory `{}` {why}", path.display()))
         .with_hint("set TRELLIS_SOCKET to a path in a directory of your own, or unset XDG_RUNTIME_DIR")
 }
 
@@ -191,6 +195,6 @@ fn cannot(what: &str, path: &Path, error: &io::Error) -> Failure {
         io::ErrorKind::StorageFull => "free some disk space",
         _ => "see `trellisd --help` for the places that are used, and how to change them",
     };
-    Failure::new("unavailable", Kind::Unavailable, format!("cannot {what} `{}`: {error}", path.display()))
+    Failure::new("unavailable", FailureKind::Unavailable, format!("cannot {what} `{}`: {error}", path.display()))
         .with_hint(hint)
 }

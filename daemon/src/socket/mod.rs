@@ -3,17 +3,12 @@
 /// Bind, or take over what the service manager bound.
 pub mod listen;
 
-/// When somebody replaces our socket or lock.
-pub mod displaced;
+/// Notices when our socket or lock is replaced.
+pub mod replaced;
 
-/// Only this user.
-pub mod peer;
+pub mod envelope_io;
 
-/// Envelopes on a connection, both ways.
-pub mod link;
-
-/// The first words of a connection.
-pub mod greet;
+pub mod handshake;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,29 +16,29 @@ use std::time::Duration;
 use interprocess::local_socket::traits::tokio::Listener as _;
 use tokio_util::task::TaskTracker;
 
-use crate::engine::event::Why;
-use crate::engine::{Engine, Event};
+use crate::engine::Engine;
+use crate::engine::lifecycle::ExitReason;
 
-use displaced::Displaced;
 pub use listen::Listener;
+use replaced::SocketReplacedWatcher;
 
 /// How long finishing may take in all when we leave: the sessions' own time, and a little.
-const FAREWELL: Duration = Duration::from_millis(4_500);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_millis(4_500);
 /// Accepting failed, probably for lack of descriptors: wait for some to be freed.
-const BREATHER: Duration = Duration::from_millis(50);
+const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(50);
 
 /// Accepts until the daemon leaves, then waits for the sessions to finish.
 pub async fn serve(engine: Arc<Engine>, listener: &Listener) {
     let sessions = TaskTracker::new();
-    let displaced = Displaced::watch(listener.directories());
+    let displaced = SocketReplacedWatcher::watch(listener.directories());
     loop {
         let accepted = tokio::select! {
             accepted = listener.socket.accept() => accepted,
-            () = engine.leaving.cancelled() => break,
-            () = displaced.stirred() => {
+            () = engine.lifecycle.leaving().cancelled() => break,
+            () = displaced.changed() => {
                 if !listener.is_still_ours() {
-                    engine.post(Event::Leave(Why::Displaced));
-                    engine.leaving.cancelled().await;
+                    engine.lifecycle.leave(ExitReason::Displaced);
+                    engine.lifecycle.leaving().cancelled().await;
                 }
                 continue;
             }
@@ -51,21 +46,21 @@ pub async fn serve(engine: Arc<Engine>, listener: &Listener) {
         match accepted {
             Ok(stream) => {
                 if !listener.is_still_ours() {
-                    engine.post(Event::Leave(Why::Displaced));
+                    engine.lifecycle.leave(ExitReason::Displaced);
                 }
-                sessions.spawn(greet::greet(Arc::clone(&engine), Arc::new(stream)));
+                sessions.spawn(handshake::handshake(Arc::clone(&engine), Arc::new(stream)));
                 // Whoever came is heard before others are looked for.
                 tokio::task::yield_now().await;
             }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
-                tokio::time::sleep(BREATHER).await;
+                tokio::time::sleep(ACCEPT_RETRY_DELAY).await;
             }
         }
     }
-    listener.withdraw();
+    listener.unlink();
     sessions.close();
-    if tokio::time::timeout(FAREWELL, sessions.wait()).await.is_err() {
+    if tokio::time::timeout(SHUTDOWN_TIMEOUT, sessions.wait()).await.is_err() {
         tracing::warn!("some sessions did not finish in time");
     }
 }

@@ -4,7 +4,7 @@
 use unicode_normalization::UnicodeNormalization as _;
 
 /// Without accents, outer blanks and case.
-pub fn folded(text: &str) -> String {
+pub fn fold_word(text: &str) -> String {
     without_accents(text.trim()).to_lowercase()
 }
 
@@ -18,7 +18,7 @@ mod tests {
     use super::*;
 
     fn check(text: &str, expected: &str) {
-        assert_eq!(folded(text), expected, "{text:?}");
+        assert_eq!(fold_word(text), expected, "{text:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use sha2::{Digest as _, Sha256};
 
 const DIGITS: &[u8; 16] = b"0123456789abcdef";
 /// After so many bytes the state is kept.
-const STEP: usize = 64 << 10;
+const CHECKPOINT_BYTES: usize = 64 << 10;
 
 /// Of the whole file.
 pub fn hash_of(bytes: &[u8]) -> String {
@@ -18,19 +18,22 @@ fn hex(hash: &[u8]) -> String {
 
 /// How the hash of a text came about, so that a text with the same beginning need not be hashed from the start.
 #[derive(Debug, Clone, Default)]
-pub struct Trail(Vec<Sha256>);
+pub struct HashCheckpoints(Vec<Sha256>);
 
-impl Trail {
+impl HashCheckpoints {
     /// The hash of a text, and how it came about; perhaps with another text to begin with.
     pub fn of(text: &[u8], before: Option<(&[u8], &Self)>) -> (String, Self) {
         let known = before.map_or(0, |(old, trail)| {
-            let same = text.chunks_exact(STEP).zip(old.chunks_exact(STEP)).take_while(|(new, old)| new == old);
+            let same = text
+                .chunks_exact(CHECKPOINT_BYTES)
+                .zip(old.chunks_exact(CHECKPOINT_BYTES))
+                .take_while(|(new, old)| new == old);
             same.count().min(trail.0.len())
         });
-        let mut states = Vec::with_capacity(text.len() / STEP);
+        let mut states = Vec::with_capacity(text.len() / CHECKPOINT_BYTES);
         states.extend(before.iter().flat_map(|(_, trail)| &trail.0[..known]).cloned());
         let mut state = states.last().cloned().unwrap_or_default();
-        let mut rest = text[known * STEP..].chunks_exact(STEP);
+        let mut rest = text[known * CHECKPOINT_BYTES..].chunks_exact(CHECKPOINT_BYTES);
         for step in &mut rest {
             state.update(step);
             states.push(state.clone());
@@ -53,19 +56,29 @@ mod tests {
     #[test]
     fn a_text_that_begins_like_another_has_its_own_hash() {
         let text = |length: usize| (0..length).map(|at| (at / 7 % 251) as u8).collect::<Vec<_>>();
-        let lengths = [0, 1, STEP - 1, STEP, STEP + 1, 3 * STEP, 5 * STEP + 77];
+        let lengths = [
+            0,
+            1,
+            CHECKPOINT_BYTES - 1,
+            CHECKPOINT_BYTES,
+            CHECKPOINT_BYTES + 1,
+            3 * CHECKPOINT_BYTES,
+            5 * CHECKPOINT_BYTES + 77,
+        ];
         for old in lengths.map(text) {
-            let (hash, trail) = Trail::of(&old, None);
+            let (hash, trail) = HashCheckpoints::of(&old, None);
             assert_eq!(hash, hash_of(&old));
             for new in lengths {
-                for changed in [None, Some(0), Some(STEP), Some(3 * STEP - 1), Some(new.saturating_sub(1))] {
+                for changed in
+                    [None, Some(0), Some(CHECKPOINT_BYTES), Some(3 * CHECKPOINT_BYTES - 1), Some(new.saturating_sub(1))]
+                {
                     let mut new = text(new);
                     if let Some(byte) = changed.and_then(|at| new.get_mut(at)) {
                         *byte ^= 1;
                     }
-                    let (hash, trail) = Trail::of(&new, Some((&old, &trail)));
+                    let (hash, trail) = HashCheckpoints::of(&new, Some((&old, &trail)));
                     assert_eq!(hash, hash_of(&new), "{} bytes after {}, {changed:?}", new.len(), old.len());
-                    assert_eq!(trail.0.len(), new.len() / STEP);
+                    assert_eq!(trail.0.len(), new.len() / CHECKPOINT_BYTES);
                 }
             }
         }

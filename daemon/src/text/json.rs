@@ -16,7 +16,6 @@ impl Json {
         Self(to_raw_value(value).unwrap_or_else(|_| RawValue::NULL.to_owned()))
     }
 
-    /// The text.
     pub fn text(&self) -> &str {
         self.0.get()
     }
@@ -41,11 +40,11 @@ impl Json {
     /// The same as a JSON string.
     pub fn quote_indented(&self, into: &mut Vec<u8>) {
         into.push(b'"');
-        self.indent(&mut Quoted(into));
+        self.indent(&mut EscapedOutput(into));
         into.push(b'"');
     }
 
-    fn indent(&self, into: &mut impl Lines) {
+    fn indent(&self, into: &mut impl IndentTarget) {
         let text = self.text();
         let mut level = 0;
         // Everything up to here has been copied.
@@ -82,12 +81,12 @@ impl Json {
 }
 
 /// Where a text goes that has lines.
-trait Lines {
+trait IndentTarget {
     fn copy(&mut self, piece: &str);
     fn begin_line(&mut self, level: usize);
 }
 
-impl Lines for String {
+impl IndentTarget for String {
     fn copy(&mut self, piece: &str) {
         self.push_str(piece);
     }
@@ -99,9 +98,9 @@ impl Lines for String {
 }
 
 /// Inside of a JSON string.
-struct Quoted<'a>(&'a mut Vec<u8>);
+struct EscapedOutput<'a>(&'a mut Vec<u8>);
 
-impl Lines for Quoted<'_> {
+impl IndentTarget for EscapedOutput<'_> {
     fn copy(&mut self, piece: &str) {
         escape(piece, self.0);
     }
@@ -121,9 +120,9 @@ pub fn quote(text: &str, into: &mut Vec<u8>) {
 
 /// Most of a text needs no escape, and is copied in pieces.
 fn escape(text: &str, into: &mut Vec<u8>) {
-    const PIECE: usize = 16;
+    const ESCAPE_BLOCK_BYTES: usize = 16;
     let is_special = |byte: u8| byte < 0x20 || byte == b'"' || byte == b'\\';
-    let (pieces, rest) = text.as_bytes().as_chunks::<PIECE>();
+    let (pieces, rest) = text.as_bytes().as_chunks::<ESCAPE_BLOCK_BYTES>();
     for piece in pieces {
         // Without a branch for each byte, so that they are looked at together.
         match piece.iter().fold(false, |found, byte| found | is_special(*byte)) {
@@ -147,8 +146,8 @@ fn escape_byte(byte: u8, into: &mut Vec<u8>) {
     }
 }
 
-/// A whole number, however it is written: `5`, `5.0` and `5e0` are one, as JSON Schema counts them. What is too large or
-/// too small for 64 bits is the largest or the smallest of them.
+/// A whole number, however it is written: `5`, `5.0` and `5e0` are one, as JSON Schema counts them. What is too large
+/// or too small for 64 bits is the largest or the smallest of them.
 pub fn whole_number(value: &Value) -> Option<i64> {
     let Value::Number(number) = value else { return None };
     number.as_i64().or_else(|| number.as_f64().filter(|number| number.fract() == 0.0).map(|number| number as i64))

@@ -1,7 +1,7 @@
 //! Rules about text that several families share. Pure.
 
 /// Names of files that work on every system.
-pub mod names;
+pub mod file_names;
 
 /// Words without case and accents.
 pub mod folding;
@@ -19,13 +19,16 @@ pub mod percent;
 pub mod slug;
 
 /// Lines, and which of them are code.
-pub mod fences;
+pub mod code_fences;
 
 /// Headings and sections.
-pub mod outline;
+pub mod headings;
 
 /// Front matter: found, merged, written.
-pub mod front;
+pub mod front_matter;
 
 /// Values in YAML, on one line.
 pub mod yaml;
+
+/// Names that were probably meant.
+pub mod nearest;

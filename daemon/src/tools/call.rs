@@ -1,197 +1,209 @@
-//! One call, from name and arguments to answer or failure.
+//! One tool call, from name and arguments to answer or failure.
 //!
-//! What a glance can answer is answered at once; work that may wait for a disk runs on the blocking pool. A panic
-//! becomes an internal failure of that one call; a call that takes too long is answered, not waited for.
+//! What is in memory is answered inline; work that may block runs on the blocking pool. A panic becomes an internal
+//! failure of that one call; a call that takes too long gets a timeout as its answer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
-use tokio::sync::Semaphore;
-use trellis_protocol::{Failure, Kind};
+use trellis_protocol::{Failure, FailureKind};
 
-use super::catalogue::ambiguous;
-use super::{Answer, Catalogue, Found, Halves, Run, Session};
+use super::ClientSession;
 use crate::clock::Now;
 use crate::disk::journal::CallId;
-use crate::disk::{Digest, Eyes, Glance, Reporter};
+use crate::disk::{Digest, InlineAttempt, ReadMode};
 use crate::engine::Engine;
-use crate::engine::commit::Writing;
-use crate::families::Envelope;
+use crate::engine::commit::WriteCall;
+use crate::families::catalogue::ambiguous;
+use crate::families::need::Cost;
+use crate::families::{
+    Answer, ErrorFormat, FoundTool, ProgressReporter, SessionContext, ToolLookup, ToolRun, TwoPhase,
+};
+use crate::trees::Author;
 
 /// No call is waited for longer than this.
-const DEADLINE: Duration = Duration::from_secs(30);
+const CALL_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Others wait while a call is answered at once: a session whose last one took longer than this gets another thread.
-const A_MOMENT: Duration = Duration::from_millis(2);
+/// Other sessions wait while a call is answered inline: a session whose last one took longer than this goes to the
+/// blocking pool.
+const INLINE_BUDGET: Duration = Duration::from_millis(2);
 
-/// Calls of one session that may wait for disks at once.
-pub const TURNS: usize = 4;
+/// Characters of a host's name that are kept.
+const MAX_HOST_NAME: usize = 60;
+const UNKNOWN_HOST: &str = "unknown";
 
-/// Who calls, on which surface.
-#[derive(Debug, Clone)]
-pub struct Call {
-    /// The state.
-    pub engine: Arc<Engine>,
-    /// What the session may see.
-    pub catalogue: Arc<Catalogue>,
-    /// Who is calling.
-    pub session: Arc<Session>,
-    /// How many of its calls may wait for disks at once, so that one session's crowd does not hold up another's.
-    pub turns: Arc<Semaphore>,
-    /// Whether its last call took longer than a moment.
-    pub slow: Arc<AtomicBool>,
-}
+/// Calls of one session that may block at once.
+pub const MAX_BLOCKING_CALLS: usize = 4;
 
-/// What is called.
+/// A call of a tool that was found.
 #[derive(Debug, Default)]
-pub struct Request {
-    /// The tool, by the name it is shown under.
-    pub tool: String,
-    /// What it is given.
+pub struct ToolCall {
     pub arguments: Map<String, Value>,
     /// The session's number of this request, if it can come again.
     pub sequence: Option<u64>,
     /// The caller's own name for it: the same name and arguments give the same answer.
     pub key: Option<String>,
+    /// The host's own name.
+    pub by: Option<String>,
     /// To whom a long call tells how far it has come.
-    pub reporter: Reporter,
+    pub reporter: ProgressReporter,
 }
 
-/// A failure and the form in which its family shows failures.
+/// A failure and the error format of its family.
 #[derive(Debug)]
-pub struct Caught {
+pub struct ToolError {
     /// What went wrong.
     pub failure: Failure,
     /// How to show it.
-    pub envelope: Envelope,
+    pub error_format: ErrorFormat,
 }
 
-impl Call {
-    /// Runs a tool. `None`: there is no tool of that name.
-    pub async fn tool(&self, request: Request) -> Option<Result<Answer, Caught>> {
-        let caught = |failure, envelope| Some(Err(Caught { failure, envelope }));
-        let (family, tool) = match self.catalogue.find(&request.tool) {
-            Found::Tool(family, tool) => (family, tool),
-            Found::ReadOnly(family) => return caught((family.read_only)(), family.envelope),
-            Found::Ambiguous(candidates) => {
-                return caught(ambiguous(&request.tool, &candidates), Envelope::Error);
-            }
-            Found::Unknown => return None,
-        };
-        let outcome = match &tool.run {
-            Run::Read(halves) => self.carry_out(halves, request.arguments, request.reporter).await,
-            Run::Write(_) => self.write(request).await,
-        };
-        self.engine.count(|counters| &counters.calls);
-        match outcome {
-            Ok(mut answer) => {
-                self.engine.tell(family.name, std::mem::take(&mut answer.notices));
-                Some(Ok(answer))
-            }
-            Err(failure) => caught(failure, family.envelope),
+impl ClientSession {
+    /// The tool of this name, or why it may not run. `None`: there is none.
+    pub fn find_tool(&self, name: &str) -> Option<Result<FoundTool, ToolError>> {
+        let refused = |failure, error_format| Some(Err(ToolError { failure, error_format }));
+        match self.catalogue.find(name) {
+            ToolLookup::Tool(found) => Some(Ok(found)),
+            ToolLookup::ReadOnly(family) => refused((family.read_only)(), family.error_format),
+            ToolLookup::Ambiguous(candidates) => refused(ambiguous(name, &candidates), ErrorFormat::Error),
+            ToolLookup::Unknown => None,
         }
     }
 
-    /// Whether a call depends on the host's roots, although the session's directory says what is worked on.
-    pub fn needs_roots(&self, tool: &str, arguments: Option<&Map<String, Value>>) -> bool {
-        let Found::Tool(family, _) = self.catalogue.find(tool) else { return false };
-        !self.session.is_told && arguments.is_some_and(|arguments| (family.needs_roots)(arguments))
+    pub async fn call_tool(self: &Arc<Self>, found: FoundTool, call: ToolCall) -> Result<Answer, ToolError> {
+        let error_format = found.family().error_format;
+        let outcome = match &found.tool().run {
+            ToolRun::Read(two_phase) => self.run_two_phase(two_phase, call.arguments, call.reporter).await,
+            ToolRun::Write(_) => self.write(found, call).await,
+        };
+        self.engine.count(|counters| &counters.calls);
+        outcome.map_err(|failure| ToolError { failure, error_format })
     }
 
-    /// Runs two halves of anything: here and now if nothing has to be waited for, else on the blocking pool.
-    pub async fn carry_out<I, O>(&self, halves: &Halves<I, O>, input: I, reporter: Reporter) -> Result<O, Failure>
+    /// Whether a call depends on the host's roots, although the session's directory says what is worked on.
+    pub fn needs_roots(&self, found: &FoundTool, arguments: Option<&Map<String, Value>>) -> bool {
+        let family = found.family();
+        !self.context.has_explicit_directory && arguments.is_some_and(|arguments| (family.needs_roots)(arguments))
+    }
+
+    /// Runs an operation: inline if nothing blocks, else on the blocking pool.
+    pub async fn run_two_phase<I, O>(
+        self: &Arc<Self>,
+        two_phase: &TwoPhase<I, O>,
+        input: I,
+        reporter: ProgressReporter,
+    ) -> Result<O, Failure>
     where
         I: Send + 'static,
         O: Send + 'static,
     {
-        if (halves.glances() && !self.slow.load(Ordering::Relaxed)) || !halves.on_disk() {
-            let glance = Glance::default();
-            let outcome = self.run(halves, &input, &reporter, Some(&glance));
-            if !glance.is_refused() {
+        let is_inline = match two_phase.cost() {
+            Cost::Free => true,
+            Cost::TryInline => !self.skip_inline.load(Ordering::Relaxed),
+            Cost::Blocks => false,
+        };
+        if is_inline {
+            let inline = InlineAttempt::default();
+            let outcome = self.run(two_phase, &input, &reporter, ReadMode::Inline(&inline));
+            if !inline.is_refused() {
                 return outcome;
             }
         }
-        let (this, halves) = (self.clone(), halves.clone());
-        self.waited_for(move || this.run(&halves, &input, &reporter, None), too_slow).await
+        let (this, two_phase) = (Arc::clone(self), two_phase.clone());
+        self.run_blocking(move || this.run(&two_phase, &input, &reporter, ReadMode::Blocking), timeout_failure).await
     }
 
     fn run<I, O>(
         &self,
-        halves: &Halves<I, O>,
+        two_phase: &TwoPhase<I, O>,
         input: &I,
-        reporter: &Reporter,
-        glance: Option<&Glance>,
+        reporter: &ProgressReporter,
+        mode: ReadMode<'_>,
     ) -> Result<O, Failure> {
         let began = Instant::now();
-        let eyes = Eyes { glance, ..self.engine.eyes(&self.session, reporter) };
-        let now = Now::read(&self.session.zone.0);
-        let outcome = guarded(&self.engine, reporter, || halves.run(input, &eyes, &now));
-        self.slow.store(began.elapsed() > A_MOMENT, Ordering::Relaxed);
+        let context = self.engine.read_context(&self.context, reporter).with_mode(mode);
+        let now = Now::read(&self.context.zone.0);
+        let outcome = catch_panic(&self.engine, reporter, || two_phase.run(input, &context, &now));
+        self.skip_inline.store(began.elapsed() > INLINE_BUDGET, Ordering::Relaxed);
         outcome
     }
 
-    /// Carries out a writing call.
-    async fn write(&self, request: Request) -> Result<Answer, Failure> {
-        let this = self.clone();
+    async fn write(self: &Arc<Self>, found: FoundTool, call: ToolCall) -> Result<Answer, Failure> {
+        let this = Arc::clone(self);
         let work = move || {
-            let Found::Tool(family, tool) = this.catalogue.find(&request.tool) else {
-                return Err(Failure::internal("a catalogue does not change"));
+            let (family, context) = (found.family(), &this.context);
+            let ToolRun::Write(two_phase) = &found.tool().run else {
+                return Err(Failure::internal("a tool does not change"));
             };
-            let Run::Write(halves) = &tool.run else { return Err(Failure::internal("a tool does not change")) };
-            let writing = Writing {
+            let author = Author {
+                family: family.name,
+                by: host_name(call.by.as_deref()),
+                session: this.public_name(),
+                tool: found.tool().name.to_owned(),
+            };
+            let id = context.key.clone().zip(call.sequence);
+            let write_call = WriteCall {
                 family,
-                halves,
-                arguments: &request.arguments,
-                call: this
-                    .session
-                    .key
-                    .clone()
-                    .zip(request.sequence)
-                    .map(|(session, sequence)| CallId { session, sequence }),
-                key: request.key.as_deref().map(|key| named(key, &request, &this.session)),
+                two_phase,
+                arguments: &call.arguments,
+                call: id.map(|(session, sequence)| CallId { session, sequence }),
+                key: call.key.as_deref().map(|key| request_key_hash(key, &found, &call.arguments, context)),
+                author: Arc::new(author),
             };
-            let answer = guarded(&this.engine, &request.reporter, || {
-                this.engine.commit(&writing, &this.session, &request.reporter)
-            })?;
-            this.engine.see_to_afterwards(family, &this.session, &request.arguments);
+            let commit = || this.engine.commit(&write_call, context, &call.reporter);
+            let answer = catch_panic(&this.engine, &call.reporter, commit)?;
+            this.engine.schedule_derived_files(family, context, &call.arguments);
             Ok(answer)
         };
-        self.waited_for(work, unknown).await
+        self.run_blocking(work, outcome_unknown_failure).await
     }
 
-    async fn waited_for<O: Send + 'static>(
+    async fn run_blocking<O: Send + 'static>(
         &self,
         work: impl FnOnce() -> Result<O, Failure> + Send + 'static,
         too_late: fn() -> Failure,
     ) -> Result<O, Failure> {
-        let turn = Arc::clone(&self.turns).acquire_owned().await;
+        let turn = Arc::clone(&self.blocking_permits).acquire_owned().await;
         let work = move || {
             let _turn = turn;
             work()
         };
-        match tokio::time::timeout(DEADLINE, tokio::task::spawn_blocking(work)).await {
+        match tokio::time::timeout(CALL_TIMEOUT, tokio::task::spawn_blocking(work)).await {
             Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) => Err(Failure::new("draining", Kind::Unavailable, "Trellis is leaving; nothing was done")),
+            Ok(Err(_)) => {
+                Err(Failure::new("draining", FailureKind::Unavailable, "Trellis is leaving; nothing was done"))
+            }
             Err(_) => Err(too_late()),
         }
     }
 }
 
 /// The same key with other arguments is another request, and so is one from where other files are meant.
-fn named(key: &str, request: &Request, session: &Session) -> String {
+fn request_key_hash(key: &str, found: &FoundTool, arguments: &Map<String, Value>, session: &SessionContext) -> String {
     let place = json!([session.directory, session.environment, *session.roots()]);
-    let mut name = json!([key, request.tool, request.arguments, place]);
+    let mut name = json!([key, found.name, arguments, place]);
     name.sort_all_objects();
     Digest::of(name.to_string().as_bytes()).to_string()
 }
 
-/// A panic stays in its call, and a call that was taken back before its turn came is not begun.
-fn guarded<O>(engine: &Engine, reporter: &Reporter, work: impl FnOnce() -> Result<O, Failure>) -> Result<O, Failure> {
+/// A host's name as people see it: short, and without anything that could disturb a terminal.
+fn host_name(name: Option<&str>) -> String {
+    let name: String =
+        name.unwrap_or_default().chars().filter(|letter| !letter.is_control()).take(MAX_HOST_NAME).collect();
+    if name.trim().is_empty() { UNKNOWN_HOST.to_owned() } else { name }
+}
+
+/// Catches a panic, and does not begin a call that was cancelled in the queue.
+fn catch_panic<O>(
+    engine: &Engine,
+    reporter: &ProgressReporter,
+    work: impl FnOnce() -> Result<O, Failure>,
+) -> Result<O, Failure> {
     if reporter.is_cancelled() {
-        return Err(Failure::new("not_applied", Kind::Unavailable, "taken back; nothing was done"));
+        return Err(Failure::new("not_applied", FailureKind::Unavailable, "taken back; nothing was done"));
     }
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| {
         engine.count(|counters| &counters.panics);
@@ -199,16 +211,20 @@ fn guarded<O>(engine: &Engine, reporter: &Reporter, work: impl FnOnce() -> Resul
     })
 }
 
-fn too_slow() -> Failure {
-    let seconds = DEADLINE.as_secs();
-    Failure::new("timeout", Kind::Unavailable, format!("no answer within {seconds} seconds"))
+fn timeout_failure() -> Failure {
+    let seconds = CALL_TIMEOUT.as_secs();
+    Failure::new("timeout", FailureKind::Unavailable, format!("no answer within {seconds} seconds"))
         .with_hint("the disk may be busy or gone: try again, or look at `trellisd status`")
         .with_details(json!({ "seconds": seconds }))
 }
 
-fn unknown() -> Failure {
-    let seconds = DEADLINE.as_secs();
-    Failure::new("outcome_unknown", Kind::Unavailable, format!("the write has not ended within {seconds} seconds"))
-        .with_hint("it may still happen: read the file before you write again")
-        .with_details(json!({ "seconds": seconds }))
+fn outcome_unknown_failure() -> Failure {
+    let seconds = CALL_TIMEOUT.as_secs();
+    Failure::new(
+        "outcome_unknown",
+        FailureKind::Unavailable,
+        format!("the write has not ended within {seconds} seconds"),
+    )
+    .with_hint("it may still happen: read the file before you write again")
+    .with_details(json!({ "seconds": seconds }))
 }

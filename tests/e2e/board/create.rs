@@ -48,7 +48,7 @@ fn everything_can_be_said() {
         "estimatedHours": 2.5,
         "tags": [" auth ", "backend", "auth"],
         "assignee": " Ana ",
-        "unknown": 3,
+        "_unknown": 3,
     }));
     assert_eq!(task["description"], "line\n\tline\u{1}");
     assert_eq!(

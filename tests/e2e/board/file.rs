@@ -130,8 +130,15 @@ fn what_is_no_board_is_never_overwritten() {
     for content in broken {
         board.write(content);
         for tool in TOOLS {
-            let arguments =
-                json!({ "id": "task-a", "title": "x", "lane": "done", "query": "x", "tasks": [{ "title": "x" }] });
+            let arguments = match tool {
+                "vbm_create_task" => json!({ "title": "x" }),
+                "vbm_update_task" => json!({ "id": "task-a", "title": "x" }),
+                "vbm_move_task" => json!({ "id": "task-a", "lane": "done" }),
+                "vbm_delete_task" | "vbm_get_task" => json!({ "id": "task-a" }),
+                "vbm_search_tasks" => json!({ "query": "x" }),
+                "vbm_batch_create" => json!({ "tasks": [{ "title": "x" }] }),
+                _ => json!({}),
+            };
             let error = board.check_code(tool, arguments, 1003);
             assert!(
                 error["message"].as_str().is_some_and(|words| words.contains(".vibe-kanban-bridge.json")),

@@ -18,7 +18,7 @@ mod file;
 mod place;
 
 /// Several hosts, and other programs that write the file.
-mod together;
+mod concurrency;
 
 /// How a refusal looks; read-only sessions; the union.
 mod refusals;
@@ -179,6 +179,6 @@ impl Drop for Board {
                 fs::read_dir(self.home.project()).into_iter().flatten().flatten().map(|entry| entry.file_name());
             names.filter_map(|name| name.into_string().ok()).find(|name| name.ends_with(".vtmp"))
         };
-        trellis_tests::harness::until("no temp file stays", || litter().is_none().then_some(()));
+        trellis_tests::harness::wait_until("no temp file stays", || litter().is_none().then_some(()));
     }
 }

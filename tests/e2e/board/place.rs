@@ -163,15 +163,17 @@ fn a_caller_may_name_a_project() {
     let other = home.path().join("other");
     fs::create_dir_all(&other).expect("a directory");
     let mut board_of_project = Board::at(home);
-    let named = |path: &Path| json!({ "project_root": path, "title": "x" });
+    let named = |path: &Path| json!({ "project_root": path });
+    let new = |path: &Path| json!({ "project_root": path, "title": "x" });
     let board = &mut board_of_project;
     for tool in ["vbm_create_task", "vbm_list_tasks", "vbm_get_board", "vbm_get_stats"] {
-        let error = board.client.call_err(tool, named(&other))["error"].clone();
+        let arguments = if tool == "vbm_create_task" { new(&other) } else { named(&other) };
+        let error = board.client.call_err(tool, arguments)["error"].clone();
         assert_eq!((&error["code"], &error["data"]["field"]), (&json!(1001), &json!("project_root")), "{error}");
     }
     fs::write(other.join(".vibe-kanban-bridge.json"), self::board("other")).expect("a file");
     assert_eq!(titles(&mut board.client, named(&other)), ["other"], "its board shows that it is a project");
-    board.call("vbm_create_task", named(&other));
+    board.call("vbm_create_task", new(&other));
     assert_eq!(stored(&other.join(".vibe-kanban-bridge.json")), 2);
     assert!(!board.path().exists());
 }

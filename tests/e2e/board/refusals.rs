@@ -36,6 +36,31 @@ fn a_refusal_has_number_name_words_data_and_hint() {
 }
 
 #[test]
+fn arguments_that_nobody_knows_are_refused_first() {
+    let mut board = Board::new();
+    let task = ["title", "description", "priority", "lane", "estimatedHours", "tags", "assignee"];
+    let error = board.refused("vbm_create_task", json!({ "title": 7, "asignee": "Ana", "due": "today" }));
+    let known = task.into_iter().chain(["project_root"]).collect::<Vec<_>>();
+    let data = &error["data"];
+    assert_eq!(
+        (&error["code"], &data["field"], &data["nearest"]),
+        (&json!(1001), &json!("asignee"), &json!("assignee"))
+    );
+    assert_eq!(data["arguments"], json!(known));
+    assert!(known.iter().all(|name| error["message"].as_str().is_some_and(|words| words.contains(name))), "{error}");
+    let error = board.refused("vbm_batch_create", json!({ "tasks": [{ "title": "a" }, { "titel": "b" }] }));
+    let (data, known) = (&error["data"], task.map(|name| format!("tasks[1].{name}")));
+    assert_eq!((&data["field"], &data["nearest"]), (&json!("tasks[1].titel"), &json!("tasks[1].title")), "{error}");
+    assert_eq!(data["arguments"], json!(known));
+    assert!(!board.path().exists(), "nothing was written");
+    for tool in TOOLS {
+        let error = board.check_field(tool, json!({ "nonsense": 1 }), "nonsense");
+        assert_eq!(error["data"].get("nearest"), None, "{tool}");
+    }
+    board.call("vbm_create_task", json!({ "title": "a", "toolCallId": 1, "sessionId": 1, "action": 1, "_x": 1 }));
+}
+
+#[test]
 fn an_unknown_tool_is_an_error_of_the_protocol() {
     let mut board = Board::new();
     for name in ["vbm_create_board", "vibe_create_task", "create_task"] {

@@ -3,7 +3,7 @@
 use std::fs;
 
 use serde_json::{Value, json};
-use trellis_tests::harness::{Home, Web};
+use trellis_tests::harness::{Home, HttpClient};
 
 const BRIDGE: &str = ".vibe-kanban-bridge.json";
 
@@ -46,7 +46,7 @@ fn failures_of_the_board_have_numbers_and_statuses() {
 #[test]
 fn sync_counts_what_is_in_the_file() {
     let (home, web) = Home::new().gateway(&[]);
-    let synced = |web: &Web| {
+    let synced = |web: &HttpClient| {
         let reply = web.send("POST", "/sync", None);
         assert_eq!(reply.status, 200, "{}", reply.text());
         reply.json()
@@ -80,7 +80,7 @@ fn health_says_when_the_file_cannot_be_read() {
     let home = Home::new();
     let file = home.path().join("board.json");
     let (home, web) = home.gateway(&[("BRIDGE_FILE_PATH", file.to_str().expect("text"))]);
-    let stranger = Web::at(web.address.port());
+    let stranger = HttpClient::at(web.address.port());
     assert_eq!(stranger.get("/health").status, 200);
     fs::write(&file, "{ broken").expect("written");
     let ill = stranger.get("/health");

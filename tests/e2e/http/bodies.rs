@@ -29,7 +29,7 @@ fn a_body_has_a_limit() {
     home.write("vault/a.md", "one\n");
     let (_home, web) = home.gateway(&[]);
     let web = web.with("Content-Type", "application/json").with("Accept", "application/json, text/event-stream");
-    let padded = |size: usize| format!("{{\"pad\":\"{}\"}}", "x".repeat(size - 10)).into_bytes();
+    let padded = |size: usize| format!("{{\"_pad\":\"{}\"}}", "x".repeat(size - 11)).into_bytes();
     let most = web.send("POST", "/tools/vault_ls", Some(&padded(4 << 20)));
     assert_eq!(most.status, 200, "{}", most.text());
     for path in ["/tools/vault_ls", "/tools", "/mcp"] {

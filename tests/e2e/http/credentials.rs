@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use jsonwebtoken::{Algorithm, EncodingKey};
 use serde_json::{Value, json};
 use trellis_tests::harness::http::KEY;
-use trellis_tests::harness::{Home, Web, until};
+use trellis_tests::harness::{Home, HttpClient, wait_until};
 
 const SECRET: &str = "a secret of the tests, longer than 32 bytes";
 
@@ -40,13 +40,13 @@ fn good_token() -> String {
     token(json!({ "alg": "HS256", "typ": "JWT" }), json!({ "sub": "ada", "exp": now() + 600 }))
 }
 
-fn locked() -> (Home, Web) {
+fn locked() -> (Home, HttpClient) {
     let (home, web) = Home::new().gateway(&[("API_KEYS", &format!("{KEY},, second ")), ("JWT_SECRET", SECRET)]);
     (home, web.without("X-API-Key"))
 }
 
 #[track_caller]
-fn check(web: &Web, what: &str, status: u16) {
+fn check(web: &HttpClient, what: &str, status: u16) {
     for (method, path) in [("GET", "/tools"), ("GET", "/openapi.json")] {
         let reply = web.send(method, path, None);
         assert_eq!(reply.status, status, "{what} at {path}: {}", reply.text());
@@ -65,8 +65,9 @@ fn keys_open_and_nothing_like_a_key_does() {
     let (_home, web) = locked();
     check(&web.with("X-API-Key", KEY), "a key", 200);
     check(&web.with("x-api-key", "second"), "the second key", 200);
-    let halves = [&KEY[1..], &KEY[..KEY.len() - 1]];
-    let wrong = ["", " ", "wrong", halves[0], halves[1], &KEY.to_uppercase(), &format!("{KEY},second"), ",", "null"];
+    let two_phase = [&KEY[1..], &KEY[..KEY.len() - 1]];
+    let wrong =
+        ["", " ", "wrong", two_phase[0], two_phase[1], &KEY.to_uppercase(), &format!("{KEY},second"), ",", "null"];
     for key in wrong {
         check(&web.with("X-API-Key", key), &format!("the key `{key}`"), 401);
     }
@@ -161,7 +162,7 @@ fn the_log_says_why_a_token_was_refused_without_showing_it() {
     let (home, web) = locked();
     let endless = token(json!({ "alg": "HS256", "typ": "JWT" }), json!({ "sub": "ada" }));
     check(&web.with("Authorization", &format!("Bearer {endless}")), "a token without `exp`", 401);
-    until("the log says why", || home.log().contains("it has no `exp`").then_some(()));
+    wait_until("the log says why", || home.log().contains("it has no `exp`").then_some(()));
     assert!(!home.log().contains(&endless[..20]), "{}", home.log());
 }
 

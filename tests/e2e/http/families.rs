@@ -19,6 +19,34 @@ fn the_workspace_of_the_person_is_reached_without_any_setting() {
 }
 
 #[test]
+fn an_argument_that_nobody_knows_is_refused_here_too() {
+    let (home, web) = Home::new().gateway(&[]);
+    let path = home.path().join(".vibe/demo/references/a.md");
+    std::fs::create_dir_all(path.parent().expect("a directory")).expect("directories");
+    std::fs::write(&path, "old\n").expect("a file");
+    let document = json!({ "project": "demo", "folder": "references", "filename": "a.md", "content": "new\n" });
+    let mut call = document.clone();
+    call["append"] = json!(true);
+    let refused = web.post("/tools/vibe_update_doc", &call);
+    assert_eq!((refused.status, refused.code()), (400, "INVALID_ARGUMENT".into()), "{}", refused.text());
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), "old\n");
+    let call = json!({ "name": "vibe_update_doc", "arguments": call });
+    let refused = web.post("/tools", &call);
+    assert_eq!((refused.status, refused.code()), (400, "INVALID_ARGUMENT".into()), "{}", refused.text());
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), "old\n");
+    for (tool, code) in [
+        ("todo_create_task", json!("INVALID_INPUT")),
+        ("vault_ls", json!("invalid_parameter")),
+        ("vbm_get_board", json!(1001)),
+    ] {
+        let refused = web.post(&format!("/tools/{tool}"), &json!({ "nonsense": 1 }));
+        assert_eq!((refused.status, refused.code()), (400, code), "{tool}: {}", refused.text());
+    }
+    assert_eq!(web.post("/tools/vibe_update_doc", &document).status, 200);
+    assert_eq!(std::fs::read_to_string(&path).expect("a file"), "new\n");
+}
+
+#[test]
 fn tasks_and_plans_of_the_project_are_reached_and_a_directory_is_no_plan() {
     let (home, web) = Home::new().gateway(&[]);
     let made = web.post("/tools/todo_create_task", &json!({ "title": "one" }));

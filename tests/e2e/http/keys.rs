@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
 use trellis_tests::harness::http::free_port;
-use trellis_tests::harness::{Home, Web};
+use trellis_tests::harness::{Home, HttpClient};
 
 fn run(home: &Home, arguments: &[&str]) -> (bool, String) {
     let output = home.trellisd(arguments);
@@ -22,7 +22,7 @@ fn a_running_daemon_takes_new_keys_and_drops_revoked_ones() {
     let port = free_port();
     let home = Home::new().with("ENABLE_HTTP", "true").with("PORT", port.to_string());
     assert!(home.trellisd(&["up"]).status.success());
-    let web = Web::at(port);
+    let web = HttpClient::at(port);
     let warnings = || home.status().expect("a status")["warnings"].to_string();
     assert!(warnings().contains("refuses everybody"), "{}", warnings());
     let (first, second) = (new_key(&home, "web"), new_key(&home, "scripts"));
@@ -81,5 +81,5 @@ fn a_made_key_is_a_credential_for_other_machines_too() {
     let home = Home::new().with("ENABLE_HTTP", "true").with("PORT", port.to_string()).with("HOST", "0.0.0.0");
     let key = new_key(&home, "lan");
     assert!(home.trellisd(&["up"]).status.success());
-    assert_eq!(Web::at(port).with("X-API-Key", &key).get("/tools").status, 200);
+    assert_eq!(HttpClient::at(port).with("X-API-Key", &key).get("/tools").status, 200);
 }

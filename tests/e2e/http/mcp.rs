@@ -1,9 +1,9 @@
-//! MCP over HTTP, in both eras.
+//! MCP over HTTP, in both kinds of revisions.
 
 use serde_json::{Value, json};
-use trellis_tests::harness::{Home, Web};
+use trellis_tests::harness::{Home, HttpClient};
 
-fn vault() -> (Home, Web) {
+fn vault() -> (Home, HttpClient) {
     let home = Home::new();
     home.write("vault/a.md", "one\ntwo\n");
     home.gateway(&[])

@@ -26,11 +26,11 @@ mod keys;
 /// The document of all tools.
 mod openapi;
 
-/// MCP in both eras.
+/// MCP in both kinds of revisions.
 mod mcp;
 
 /// What one door writes, the others read.
-mod doors;
+mod all_interfaces;
 
 /// The other families.
 mod families;

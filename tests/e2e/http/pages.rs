@@ -1,9 +1,9 @@
 //! Host, origin, preflight: what a web page may and may not do.
 
 use serde_json::json;
-use trellis_tests::harness::{Home, Web};
+use trellis_tests::harness::{Home, HttpClient};
 
-fn hosted(web: &Web, host: &str) -> Web {
+fn hosted(web: &HttpClient, host: &str) -> HttpClient {
     web.without("Host").with("Host", host)
 }
 

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use trellis_tests::harness::{Home, Web, programs, until};
+use trellis_tests::harness::{Home, HttpClient, programs, wait_until};
 
 /// A caller as the simple clients are: a key, and not a word about projects.
-fn plain(web: &Web) -> Web {
+fn plain(web: &HttpClient) -> HttpClient {
     web.without("X-Trellis-Project")
 }
 
@@ -16,7 +16,7 @@ fn on_board(path: &Path) -> Option<Value> {
 }
 
 #[track_caller]
-fn check_board(web: &Web, project: &Path) {
+fn check_board(web: &HttpClient, project: &Path) {
     let created = web.post("/tools", &json!({ "name": "vbm_create_task", "arguments": { "title": "New Task" } }));
     assert_eq!(created.status, 200, "{}", created.text());
     assert_eq!(created.json()["task"]["lane"], "backlog");
@@ -44,8 +44,8 @@ fn a_daemon_that_a_person_runs_in_a_project_works_there() {
     let port = trellis_tests::harness::http::free_port();
     let home = home.with("ENABLE_HTTP", "true").with("PORT", port.to_string()).with("API_KEYS", "k");
     let mut daemon = home.command(&programs::daemon()).arg("run").spawn().expect("trellisd runs");
-    until("the gateway listens", || std::net::TcpStream::connect(("127.0.0.1", port)).ok());
-    check_board(&Web::at(port).with("X-API-Key", "k"), &home.project());
+    wait_until("the gateway listens", || std::net::TcpStream::connect(("127.0.0.1", port)).ok());
+    check_board(&HttpClient::at(port).with("X-API-Key", "k"), &home.project());
     daemon.kill().and_then(|()| daemon.wait()).expect("it ends");
 }
 
@@ -60,8 +60,8 @@ fn a_daemon_that_a_proxy_started_works_where_the_proxy_was_needed() {
     let home = home.with("ENABLE_HTTP", "true").with("PORT", port.to_string()).with("API_KEYS", "k");
     let mut host = home.host(&["--cwd", deep.to_str().expect("text")]);
     assert_eq!(host.call_ok("vbm_get_stats", json!({}))["success"], true);
-    until("the gateway listens", || std::net::TcpStream::connect(("127.0.0.1", port)).ok());
-    check_board(&Web::at(port).with("X-API-Key", "k"), &home.project());
+    wait_until("the gateway listens", || std::net::TcpStream::connect(("127.0.0.1", port)).ok());
+    check_board(&HttpClient::at(port).with("X-API-Key", "k"), &home.project());
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! What there is at which path, and how it is answered.
 
 use serde_json::{Value, json};
-use trellis_tests::harness::{Home, Web};
+use trellis_tests::harness::{Home, HttpClient};
 
-fn vault() -> (Home, Web) {
+fn vault() -> (Home, HttpClient) {
     let home = Home::new();
     home.write("vault/a.md", "one\ntwo\n");
     home.gateway(&[])
@@ -12,7 +12,7 @@ fn vault() -> (Home, Web) {
 #[test]
 fn health_needs_no_key_and_tells_little() {
     let (home, web) = vault();
-    let reply = Web::at(web.address.port()).get("/health");
+    let reply = HttpClient::at(web.address.port()).get("/health");
     assert_eq!(reply.status, 200);
     assert_eq!(reply.header("content-type"), Some("application/json; charset=utf-8"));
     let body = reply.json();
@@ -56,7 +56,7 @@ fn a_tool_answers_with_its_own_object() {
         ("/tools", json!({ "name": "vault_ls", "arguments": null })),
         ("/tools/vault_ls", json!({})),
         ("/tools/vault_ls", json!({ "arguments": {} })),
-        ("/tools/vault_ls", json!({ "unknown": 1 })),
+        ("/tools/vault_ls", json!({ "_unknown": 1, "sessionId": 2 })),
         ("/v1/tools/vault_ls", json!({})),
     ];
     for (path, body) in same {
@@ -176,7 +176,7 @@ fn every_answer_has_an_id() {
         assert!(long.header("x-request-id").is_some_and(|id| id.len() == 36));
     }
     web.with("X-Request-ID", "in-the-log").get("/tools");
-    trellis_tests::harness::until("the log names it", || home.log().contains("in-the-log").then_some(()));
+    trellis_tests::harness::wait_until("the log names it", || home.log().contains("in-the-log").then_some(()));
 }
 
 #[test]
@@ -186,7 +186,7 @@ fn a_request_works_in_the_project_that_it_names() {
     std::fs::create_dir_all(other.join("vault")).expect("made");
     std::fs::write(other.join("vault/b.md"), "b").expect("written");
     let there = web.without("X-Trellis-Project").with("X-Trellis-Project", other.to_str().expect("text"));
-    let names = |web: &Web| web.call_ok("vault_ls", json!({}))["items"][0]["name"].clone();
+    let names = |web: &HttpClient| web.call_ok("vault_ls", json!({}))["items"][0]["name"].clone();
     assert_eq!((names(&web), names(&there)), ("a.md".into(), "b.md".into()));
     for wrong in ["project", "", "~/project"] {
         let reply =
@@ -222,7 +222,7 @@ fn a_connection_serves_many_requests() {
     let mut line = web.open();
     let json = web.with("Content-Type", "application/json");
     for number in 0..20 {
-        line.write(&json.bytes("POST", "/tools/vault_ls", Some(format!("{{\"n\":{number}}}").as_bytes())));
+        line.write(&json.bytes("POST", "/tools/vault_ls", Some(format!("{{\"_n\":{number}}}").as_bytes())));
         assert_eq!(line.reply().status, 200);
     }
     let chunked = json.with("Transfer-Encoding", "chunked");

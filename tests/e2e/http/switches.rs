@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::process::Stdio;
 
 use trellis_tests::harness::http::{KEY, free_port};
-use trellis_tests::harness::{Client, Home, Web, until};
+use trellis_tests::harness::{Client, Home, HttpClient, wait_until};
 
 fn said(home: &Home) -> String {
     let output = home.trellisd(&["status"]);
@@ -60,10 +60,10 @@ fn check_not_running(home: &Home, why: &str) {
     let mut command = home.proxy(&[]);
     command.stderr(Stdio::piped());
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("a proxy");
-    let status = until("a daemon", || home.status());
+    let status = wait_until("a daemon", || home.status());
     assert!(status["gateway"].as_str().expect("text").contains(why), "{status}");
     assert!(status["warnings"].to_string().contains(why), "{status}");
-    until("the log says why", || home.log().contains(why).then_some(()));
+    wait_until("the log says why", || home.log().contains(why).then_some(()));
     // A proxy that is told to end before it has met its daemon has nothing to say.
     let mut stderr = BufReader::new(child.stderr.take().expect("stderr"));
     let mut told = String::new();
@@ -105,7 +105,7 @@ fn the_second_name_of_the_port_counts_when_the_first_is_absent() {
     let port = free_port();
     let home = Home::new().with("ENABLE_HTTP", "true").with("API_KEYS", KEY).with("HTTP_PORT", port.to_string());
     assert!(home.trellisd(&["up"]).status.success());
-    assert_eq!(Web::at(port).get("/health").status, 200);
+    assert_eq!(HttpClient::at(port).get("/health").status, 200);
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn the_configuration_file_turns_it_on() {
     fs::create_dir_all(config.parent().expect("a directory")).expect("made");
     fs::write(&config, format!("[http]\nenabled = true\nport = {port}\napi_keys = [\"{KEY}\"]\n")).expect("written");
     assert!(home.trellisd(&["up"]).status.success());
-    assert_eq!(Web::at(port).with("X-API-Key", KEY).get("/tools").status, 200);
+    assert_eq!(HttpClient::at(port).with("X-API-Key", KEY).get("/tools").status, 200);
     let settings = home.trellisd(&["status", "--settings"]);
     let settings = String::from_utf8_lossy(&settings.stdout).into_owned();
     let row = |name: &str| settings.lines().find(|line| line.contains(name)).expect("a row").to_owned();
@@ -134,7 +134,7 @@ fn switches_that_come_too_late_are_told_in_one_line() {
     late.env("ENABLE_HTTP", "true").env("PORT", port.to_string()).stderr(Stdio::piped());
     late.env("API_KEYS", "hush").stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = late.spawn().expect("a proxy");
-    until("the session", || (home.status()?["sessions"].as_array()?.len() == 2).then_some(()));
+    wait_until("the session", || (home.status()?["sessions"].as_array()?.len() == 2).then_some(()));
     drop(child.stdin.take());
     let mut told = String::new();
     child.stderr.take().expect("stderr").read_to_string(&mut told).expect("text");
@@ -164,7 +164,7 @@ fn a_gateway_without_credentials_refuses_everybody() {
     let port = free_port();
     let home = Home::new().with("ENABLE_HTTP", "true").with("PORT", port.to_string()).with("API_KEYS", " , ");
     assert!(home.trellisd(&["up"]).status.success());
-    let web = Web::at(port);
+    let web = HttpClient::at(port);
     assert_eq!(web.get("/health").status, 200);
     for (method, path) in
         [("GET", "/tools"), ("POST", "/sync"), ("GET", "/openapi.json"), ("POST", "/mcp"), ("GET", "/x")]
@@ -183,6 +183,6 @@ fn only_an_explicit_word_opens_it_to_everybody_here() {
         let home = Home::new().with("ENABLE_HTTP", "true").with("PORT", port.to_string());
         let home = home.with("ALLOW_UNAUTHENTICATED", word);
         assert!(home.trellisd(&["up"]).status.success());
-        assert_eq!(Web::at(port).get("/tools").status, status);
+        assert_eq!(HttpClient::at(port).get("/tools").status, status);
     }
 }

@@ -4,13 +4,13 @@
 
 use serde_json::json;
 
-use super::Library;
-use super::ask::Want::{First, FirstAt, Headings, Order};
-use super::ask::{Ask, check};
+use super::RelevanceFixture;
+use super::expectations::Expected::{First, FirstAt, Headings, Order};
+use super::expectations::{Expectation, check};
 
-const PLACES: &[Ask] = &[
+const PLACES: &[Expectation] = &[
     // 3.0, 2.0 × 1.2 for a pending task, 1.8, 1.5, 1.2, 1.0, 0.8 also for a file that is only called status, 0.5, 0.3.
-    Ask::all(
+    Expectation::all(
         "Antwerp branch",
         &[Order(&[
             "ledger/status.md",
@@ -25,7 +25,7 @@ const PLACES: &[Ask] = &[
         ])],
     ),
     // In progress 2.0, blocked 1.8, pending 1.2, no status 1.0, done 0.6.
-    Ask::all(
+    Expectation::all(
         "importer currency",
         &[Order(&[
             "ledger/tasks/005-supplier-bills.md",
@@ -36,7 +36,7 @@ const PLACES: &[Ask] = &[
         ])],
     ),
     // Today 2.0, this week 1.5, this month 1.2, this quarter 1.0, older 0.8; the files themselves are equally old.
-    Ask::all(
+    Expectation::all(
         "auditors vouchers",
         &[Order(&[
             "ledger/sessions/2025-05-05.md",
@@ -47,18 +47,18 @@ const PLACES: &[Ask] = &[
         ])],
     ),
     // Without a date of its own, a document is as old as its file.
-    Ask::all("canals spare", &[Order(&["ledger/scratch/keys.md", "ledger/scratch/keys-2019.md"])]),
+    Expectation::all("canals spare", &[Order(&["ledger/scratch/keys.md", "ledger/scratch/keys-2019.md"])]),
 ];
 
-const HEADINGS: &[Ask] = &[
-    Ask::all("cutover freeze", &[Headings(&["## Current Status", "## Decisions", "## Objective"])]),
-    Ask::all("invented suppliers", &[First("ledger/plans/rehearsal.md")]),
-    Ask::all(
+const HEADINGS: &[Expectation] = &[
+    Expectation::all("cutover freeze", &[Headings(&["## Current Status", "## Decisions", "## Objective"])]),
+    Expectation::all("invented suppliers", &[First("ledger/plans/rehearsal.md")]),
+    Expectation::all(
         "madrugada encendido",
         &[Headings(&["## Proximos pasos", "## DECISIONES", "## Objetivo", "## Observaciones"])],
     ),
-    Ask::all("読み合わせ 倉庫", &[Headings(&["## 次にやること", "## 決定事項", "## 目的", "## 備考"])]),
-    Ask::project("図書館", "通知", &[FirstAt("図書館/status.md", "## 現状")]),
+    Expectation::all("読み合わせ 倉庫", &[Headings(&["## 次にやること", "## 決定事項", "## 目的", "## 備考"])]),
+    Expectation::project("図書館", "通知", &[FirstAt("図書館/status.md", "## 現状")]),
 ];
 
 #[test]
@@ -73,7 +73,7 @@ fn headings_decide() {
 
 #[test]
 fn equal_chunks_differ_by_their_boosts_and_nothing_else() {
-    let mut library = Library::new();
+    let mut library = RelevanceFixture::new();
     let mut ratios = |query: &str, boosts: &[f64]| {
         let hits = library.hits(query);
         assert_eq!(hits.len(), boosts.len(), "{query}: {hits:#?}");
@@ -90,7 +90,7 @@ fn equal_chunks_differ_by_their_boosts_and_nothing_else() {
 
 #[test]
 fn headings_of_one_rank_are_worth_the_same() {
-    let mut library = Library::new();
+    let mut library = RelevanceFixture::new();
     // What an invented heading is worth decides; how many words it has may move a score a little.
     let boosts = [
         ("## Next Steps", 2.5),
@@ -115,7 +115,7 @@ fn headings_of_one_rank_are_worth_the_same() {
 
 #[test]
 fn equal_scores_come_in_the_order_of_their_paths() {
-    let mut library = Library::new();
+    let mut library = RelevanceFixture::new();
     let hits = library.hits("aproximada ninguna");
     let paths: Vec<&str> = hits.iter().map(|hit| hit.path.as_str()).collect();
     assert_eq!(paths, ["cancionero/references/entrada-a.md", "cancionero/references/entrada-b.md"]);
@@ -124,7 +124,7 @@ fn equal_scores_come_in_the_order_of_their_paths() {
 
 #[test]
 fn what_was_written_a_moment_ago_is_worth_what_it_will_be_worth() {
-    let mut library = Library::new();
+    let mut library = RelevanceFixture::new();
     let content = library.text("ledger/scratch/keys.md");
     let arguments = json!({ "project": "ledger", "folder": "scratch", "filename": "keys-now.md", "content": content });
     assert_eq!(library.client.call_ok("create_doc", arguments)["indexed"], true);
@@ -137,7 +137,7 @@ fn what_was_written_a_moment_ago_is_worth_what_it_will_be_worth() {
 
 #[test]
 fn a_hit_says_of_which_kind_it_is() {
-    let mut library = Library::new();
+    let mut library = RelevanceFixture::new();
     let mut check = |query: &str, kind: &str, status: Option<&str>| {
         let hit = library.hits(query).into_iter().next().expect("a hit");
         let seen = (hit.metadata["type"].as_str(), hit.metadata["status"].as_str());
@@ -154,7 +154,7 @@ fn a_hit_says_of_which_kind_it_is() {
 
 #[test]
 fn a_limit_cuts_the_end_and_not_the_count() {
-    let mut library = Library::new();
+    let mut library = RelevanceFixture::new();
     let all = library.search(json!({ "query": "Antwerp branch" }));
     let some = library.search(json!({ "query": "Antwerp branch", "limit": 2 }));
     assert_eq!((&some["total_matches"], all["results"].as_array().map(Vec::len)), (&json!(9), Some(9)));

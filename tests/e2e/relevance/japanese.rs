@@ -1,8 +1,8 @@
 //! Japanese: words inside runs without blanks, kana in both widths and with their marks, single signs, names of code
 //! between kana.
 
-use super::ask::Want::{First, FirstAt, Found, NotFound, Top3, Total};
-use super::ask::{Ask, check};
+use super::expectations::Expected::{First, FirstAt, Found, NotFound, Top3, Total};
+use super::expectations::{Expectation, check};
 
 const STATUS: &str = "図書館/status.md";
 const LENDING: &str = "図書館/tasks/001-貸出登録.md";
@@ -30,67 +30,67 @@ const VILLAGE: &str = "tenki/sessions/2025-03-09-村の集まり.md";
 const TERMS: &str = "tenki/references/用語.md";
 const SOUNDS: &str = "tenki/scratch/音.md";
 
-const RUNS: &[Ask] = &[
-    Ask::all("設定", &[First(SETTINGS)]),
-    Ask::all("設定画面", &[First(SETTINGS)]),
-    Ask::all("画面", &[First(SETTINGS), Found(DEVICES)]),
-    Ask::all("初期設定値", &[FirstAt(SETTINGS, "## 目的"), Total(1)]),
-    Ask::all("参政権", &[FirstAt(BUYING, "## 購入"), Total(1)]),
-    Ask::all("外国人参政権", &[FirstAt(BUYING, "## 購入"), Total(1)]),
-    Ask::inside("図書館", "scratch", "人参", &[First(COOKING), Total(1)]),
+const RUNS: &[Expectation] = &[
+    Expectation::all("設定", &[First(SETTINGS)]),
+    Expectation::all("設定画面", &[First(SETTINGS)]),
+    Expectation::all("画面", &[First(SETTINGS), Found(DEVICES)]),
+    Expectation::all("初期設定値", &[FirstAt(SETTINGS, "## 目的"), Total(1)]),
+    Expectation::all("参政権", &[FirstAt(BUYING, "## 購入"), Total(1)]),
+    Expectation::all("外国人参政権", &[FirstAt(BUYING, "## 購入"), Total(1)]),
+    Expectation::inside("図書館", "scratch", "人参", &[First(COOKING), Total(1)]),
     // 東京と京都 has both pairs of 東京都, but never side by side.
-    Ask::all("東京都", &[FirstAt(NEARBY, "## 都内"), NotFound(TRAVEL), Total(1)]),
-    Ask::all("京都", &[Found(TRAVEL)]),
-    Ask::all("北海道", &[First(TRAVEL), Total(1)]),
-    Ask::all("検索", &[First(CATALOGUE)]),
-    Ask::all("相互貸借", &[First(PLAN), Found(NEARBY), Total(2)]),
-    Ask::all("回線工事", &[First(STATUS), Total(2)]),
+    Expectation::all("東京都", &[FirstAt(NEARBY, "## 都内"), NotFound(TRAVEL), Total(1)]),
+    Expectation::all("京都", &[Found(TRAVEL)]),
+    Expectation::all("北海道", &[First(TRAVEL), Total(1)]),
+    Expectation::all("検索", &[First(CATALOGUE)]),
+    Expectation::all("相互貸借", &[First(PLAN), Found(NEARBY), Total(2)]),
+    Expectation::all("回線工事", &[First(STATUS), Total(2)]),
     // What is planned next on the status page (3.0 × 2.5), and what a pending task is for (2.0 × 1.2 × 1.5).
-    Ask::all("返却期限", &[FirstAt(STATUS, "## 次のステップ"), Found(REMINDERS), Total(2)]),
-    Ask::all("電話は職員の時間を取り、葉書は遅い", &[FirstAt(NOTICES, "## 背景"), Total(1)]),
-    Ask::all("放射冷却とは", &[First(TERMS), Total(1)]),
-    Ask::inside("図書館", "tasks", "貸出", &[First(LENDING), NotFound(PLAN)]),
-    Ask::folder("sessions", "分館", &[First(BRANCH), Found(MAY), NotFound(STATUS)]),
-    Ask::project("tenki", "地図", &[Top3("tenki/plans/decision-地図.md"), Top3(RADAR), NotFound(CATALOGUE)]),
-    Ask::all("背比べ", &[FirstAt(HISTORY, "## 創立"), Total(1)]),
+    Expectation::all("返却期限", &[FirstAt(STATUS, "## 次のステップ"), Found(REMINDERS), Total(2)]),
+    Expectation::all("電話は職員の時間を取り、葉書は遅い", &[FirstAt(NOTICES, "## 背景"), Total(1)]),
+    Expectation::all("放射冷却とは", &[First(TERMS), Total(1)]),
+    Expectation::inside("図書館", "tasks", "貸出", &[First(LENDING), NotFound(PLAN)]),
+    Expectation::folder("sessions", "分館", &[First(BRANCH), Found(MAY), NotFound(STATUS)]),
+    Expectation::project("tenki", "地図", &[Top3("tenki/plans/decision-地図.md"), Top3(RADAR), NotFound(CATALOGUE)]),
+    Expectation::all("背比べ", &[FirstAt(HISTORY, "## 創立"), Total(1)]),
 ];
 
-const SIGNS: &[Ask] = &[
-    Ask::all("駅", &[First(BRANCH), Found(HISTORY), Total(2)]),
-    Ask::all("鍵", &[Top3(MAY), Top3(MARCH), Total(2)]),
-    Ask::all("霜", &[Top3("tenki/status.md"), Top3(FROST), Found(MARCH)]),
-    Ask::all("人々", &[First(MAY), Total(1)]),
-    Ask::all("時々", &[First(IDEAS), Total(1)]),
-    Ask::all("第3章", &[FirstAt(TERMS, "## 第3章"), Total(1)]),
-    Ask::all("第３章", &[FirstAt(TERMS, "## 第3章"), Total(1)]),
-    Ask::all("バーコード", &[First(LENDING), Found(DEVICES), Total(2)]),
-    Ask::all("ﾊﾞｰｺｰﾄﾞ", &[First(LENDING), Found(DEVICES), Total(2)]),
-    Ask::all("ヨミトリ", &[First(DEVICES), Total(1)]),
-    Ask::all("エラー", &[Top3(ERRORS), Found(DEVICES)]),
+const SIGNS: &[Expectation] = &[
+    Expectation::all("駅", &[First(BRANCH), Found(HISTORY), Total(2)]),
+    Expectation::all("鍵", &[Top3(MAY), Top3(MARCH), Total(2)]),
+    Expectation::all("霜", &[Top3("tenki/status.md"), Top3(FROST), Found(MARCH)]),
+    Expectation::all("人々", &[First(MAY), Total(1)]),
+    Expectation::all("時々", &[First(IDEAS), Total(1)]),
+    Expectation::all("第3章", &[FirstAt(TERMS, "## 第3章"), Total(1)]),
+    Expectation::all("第３章", &[FirstAt(TERMS, "## 第3章"), Total(1)]),
+    Expectation::all("バーコード", &[First(LENDING), Found(DEVICES), Total(2)]),
+    Expectation::all("ﾊﾞｰｺｰﾄﾞ", &[First(LENDING), Found(DEVICES), Total(2)]),
+    Expectation::all("ヨミトリ", &[First(DEVICES), Total(1)]),
+    Expectation::all("エラー", &[Top3(ERRORS), Found(DEVICES)]),
     // Marks make another sign of it.
-    Ask::all("バス", &[FirstAt(CHILDREN, "## 乗り物"), Total(1)]),
-    Ask::all("ハス", &[FirstAt(CHILDREN, "## 植物"), Total(1)]),
-    Ask::all("かき", &[First(MARCH), NotFound(VILLAGE), Total(1)]),
-    Ask::all("がき", &[First(VILLAGE), NotFound(MARCH), Total(1)]),
-    Ask::all("か\u{3099}き", &[First(VILLAGE), NotFound(MARCH), Total(1)]),
-    Ask::all("サーバ", &[First(RADAR), Found(SOUNDS), Total(2)]),
-    Ask::all("サーバー", &[First(RADAR), NotFound(SOUNDS), Total(1)]),
-    Ask::all("ＡＰＩ", &[First(MARCH), Total(1)]),
-    Ask::all("APIの鍵", &[First(MARCH), Total(1)]),
-    Ask::all("E_LOAN_42", &[First(ERRORS), Total(1)]),
-    Ask::all("E_LOAN_42が出たら", &[First(ERRORS), Total(1)]),
+    Expectation::all("バス", &[FirstAt(CHILDREN, "## 乗り物"), Total(1)]),
+    Expectation::all("ハス", &[FirstAt(CHILDREN, "## 植物"), Total(1)]),
+    Expectation::all("かき", &[First(MARCH), NotFound(VILLAGE), Total(1)]),
+    Expectation::all("がき", &[First(VILLAGE), NotFound(MARCH), Total(1)]),
+    Expectation::all("か\u{3099}き", &[First(VILLAGE), NotFound(MARCH), Total(1)]),
+    Expectation::all("サーバ", &[First(RADAR), Found(SOUNDS), Total(2)]),
+    Expectation::all("サーバー", &[First(RADAR), NotFound(SOUNDS), Total(1)]),
+    Expectation::all("ＡＰＩ", &[First(MARCH), Total(1)]),
+    Expectation::all("APIの鍵", &[First(MARCH), Total(1)]),
+    Expectation::all("E_LOAN_42", &[First(ERRORS), Total(1)]),
+    Expectation::all("E_LOAN_42が出たら", &[First(ERRORS), Total(1)]),
 ];
 
-const SEVERAL: &[Ask] = &[
-    Ask::all("延滞 督促", &[First(REMINDERS), NotFound("図書館/reports/利用統計.md")]),
-    Ask::all("延滞　督促", &[First(REMINDERS), NotFound("図書館/reports/利用統計.md")]),
-    Ask::all("延滞", &[First(REMINDERS), Found("図書館/reports/利用統計.md")]),
-    Ask::all("予約 -座席", &[FirstAt(STATUS, "## 現状"), Found(IDEAS), NotFound(SEATS)]),
-    Ask::all("予約*", &[Found(STATUS), Found(SEATS), Found(IDEAS)]),
-    Ask::all("駅 OR 鍵", &[Found(BRANCH), Found(MAY), Found(MARCH), Total(4)]),
-    Ask::all("\"毎朝七時\"", &[First(STATUS), Found(NOTICES), Total(2)]),
-    Ask::all("「夜の頁」", &[First(IDEAS), Total(1)]),
-    Ask::all("督促 ペンギン", &[First(REMINDERS)]),
+const SEVERAL: &[Expectation] = &[
+    Expectation::all("延滞 督促", &[First(REMINDERS), NotFound("図書館/reports/利用統計.md")]),
+    Expectation::all("延滞　督促", &[First(REMINDERS), NotFound("図書館/reports/利用統計.md")]),
+    Expectation::all("延滞", &[First(REMINDERS), Found("図書館/reports/利用統計.md")]),
+    Expectation::all("予約 -座席", &[FirstAt(STATUS, "## 現状"), Found(IDEAS), NotFound(SEATS)]),
+    Expectation::all("予約*", &[Found(STATUS), Found(SEATS), Found(IDEAS)]),
+    Expectation::all("駅 OR 鍵", &[Found(BRANCH), Found(MAY), Found(MARCH), Total(4)]),
+    Expectation::all("\"毎朝七時\"", &[First(STATUS), Found(NOTICES), Total(2)]),
+    Expectation::all("「夜の頁」", &[First(IDEAS), Total(1)]),
+    Expectation::all("督促 ペンギン", &[First(REMINDERS)]),
 ];
 
 #[test]

@@ -5,7 +5,7 @@
 //! close to each other where a first place is asked for.
 
 /// What is asked, what is expected, and how both are compared.
-mod ask;
+mod expectations;
 
 /// Words, phrases, operators and names, in English.
 mod english;
@@ -23,7 +23,7 @@ mod boosts;
 mod snippets;
 
 /// Queries that nobody would call queries.
-mod odd;
+mod unusual_queries;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -39,14 +39,14 @@ const USUAL_AGE: u32 = 60;
 const WRITTEN: &[(&str, u32)] = &[("ledger/scratch/keys.md", 3), ("ledger/scratch/keys-2019.md", 400)];
 
 /// A workspace with all documents, and a host that searches it.
-struct Library {
+struct RelevanceFixture {
     root: PathBuf,
     client: Client,
     // Dropped last: its daemon serves the client.
     _home: Home,
 }
 
-impl Library {
+impl RelevanceFixture {
     fn new() -> Self {
         let home = Home::new();
         let root = home.path().join(".vibe");
@@ -73,7 +73,7 @@ impl Library {
     }
 }
 
-impl Drop for Library {
+impl Drop for RelevanceFixture {
     fn drop(&mut self) {
         self.client.close();
     }

@@ -3,7 +3,7 @@
 
 use serde_json::json;
 
-use super::{Hit, Library};
+use super::{Hit, RelevanceFixture};
 
 const MOST_WORDS: usize = 64;
 /// A run without blanks has no words; about three hundred signs are shown, and a little more is no harm.
@@ -11,7 +11,7 @@ const MOST_SIGNS: usize = 340;
 
 /// What holds for every snippet.
 #[track_caller]
-pub(super) fn is_sound(library: &Library, hit: &Hit) {
+pub(super) fn is_sound(library: &RelevanceFixture, hit: &Hit) {
     let text = library.text(&hit.path);
     let bare = bare(&hit.snippet);
     // Bold words of the document itself keep their stars, so these are left out on both sides.
@@ -32,7 +32,7 @@ fn bare(snippet: &str) -> String {
 
 /// The snippet of the first hit, which must be of this document.
 #[track_caller]
-fn first(library: &mut Library, query: &str, path: &str) -> String {
+fn first(library: &mut RelevanceFixture, query: &str, path: &str) -> String {
     let hit = library.hits(query).into_iter().next().unwrap_or_else(|| panic!("nothing for {query}"));
     assert_eq!(hit.path, path, "{query}: {hit:?}");
     is_sound(library, &hit);
@@ -41,7 +41,7 @@ fn first(library: &mut Library, query: &str, path: &str) -> String {
 
 #[test]
 fn long_texts_are_cut_around_the_words() {
-    let mut library = Library::new();
+    let mut library = RelevanceFixture::new();
     let path = "harbor/references/http-headers.md";
     let middle = first(&mut library, "gangway", path);
     assert!(middle.starts_with("...") && middle.ends_with("...") && middle.contains("**gangway**"), "{middle}");
@@ -56,7 +56,7 @@ fn long_texts_are_cut_around_the_words() {
 
 #[test]
 fn short_texts_are_shown_whole() {
-    let mut library = Library::new();
+    let mut library = RelevanceFixture::new();
     let whole = first(&mut library, "enclavamiento", "señales/status.md");
     assert_eq!(
         whole.trim(),
@@ -66,7 +66,7 @@ fn short_texts_are_shown_whole() {
 
 #[test]
 fn neighbours_may_share_their_marks() {
-    let mut library = Library::new();
+    let mut library = RelevanceFixture::new();
     let snippet = first(&mut library, "\"token bucket\"", "harbor/tasks/003-rate-limits.md");
     assert!(snippet.contains("**token bucket**") || snippet.contains("**token** **bucket**"), "{snippet}");
     let snippet = first(&mut library, "jitter", "harbor/tasks/001-retry-policy.md");
@@ -75,7 +75,7 @@ fn neighbours_may_share_their_marks() {
 
 #[test]
 fn only_whole_words_are_marked() {
-    let mut library = Library::new();
+    let mut library = RelevanceFixture::new();
     let hits = library.hits("ring");
     assert!(hits.iter().any(|hit| hit.snippet.contains("leaves the **ring**")), "{hits:#?}");
     for hit in hits {
@@ -86,7 +86,7 @@ fn only_whole_words_are_marked() {
 
 #[test]
 fn spelling_and_case_stay() {
-    let mut library = Library::new();
+    let mut library = RelevanceFixture::new();
     let mut check = |query: &str, path: &str, expected: &str| {
         let snippet = first(&mut library, query, path);
         assert!(snippet.contains(expected), "{query}: {snippet}");
@@ -102,7 +102,7 @@ fn spelling_and_case_stay() {
 
 #[test]
 fn nothing_is_escaped_and_nothing_becomes_markup() {
-    let mut library = Library::new();
+    let mut library = RelevanceFixture::new();
     let snippet = first(&mut library, "dashboard escape", "harbor/references/http-headers.md");
     for part in ["A **dashboard** that shows them must **escape** `<script>` and `R&D` itself", "`&lt;script&gt;`"] {
         assert!(snippet.contains(part), "{snippet}");
@@ -111,7 +111,7 @@ fn nothing_is_escaped_and_nothing_becomes_markup() {
 
 #[test]
 fn runs_without_blanks_are_cut_too() {
-    let mut library = Library::new();
+    let mut library = RelevanceFixture::new();
     let path = "図書館/references/歴史.md";
     let middle = first(&mut library, "目録", path);
     assert!(middle.contains("**目録**") && (middle.starts_with("...") || middle.ends_with("...")), "{middle}");
@@ -121,7 +121,7 @@ fn runs_without_blanks_are_cut_too() {
 
 #[test]
 fn a_heading_alone_shows_what_follows_it_or_itself() {
-    let mut library = Library::new();
+    let mut library = RelevanceFixture::new();
     let path = "atlas/references/style-rules.md";
     let snippet = first(&mut library, "kerning", path);
     assert!(snippet.starts_with("Names of oceans are set wide.") && !snippet.contains("**"), "{snippet}");
@@ -133,7 +133,7 @@ fn a_heading_alone_shows_what_follows_it_or_itself() {
 
 #[test]
 fn the_answer_has_the_promised_fields() {
-    let mut library = Library::new();
+    let mut library = RelevanceFixture::new();
     let answer = library.search(json!({ "query": "topology" }));
     let keys = |value: &serde_json::Value| value.as_object().expect("an object").keys().cloned().collect::<Vec<_>>();
     assert_eq!(keys(&answer), ["query", "total_matches", "results"]);

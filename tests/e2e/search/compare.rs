@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 use trellis_tests::harness::Client;
 
-use super::{Shelves, converges, find};
+use super::{NotesFixture, converges, find};
 
 #[track_caller]
 fn check(host: &mut Client, arguments: Value, expected: [u64; 5]) {
@@ -16,7 +16,7 @@ fn check(host: &mut Client, arguments: Value, expected: [u64; 5]) {
 
 #[test]
 fn counts_are_against_the_last_time_somebody_asked() {
-    let shelves = Shelves::with(&[("p/a.md", "one\n"), ("p/b.md", "two\n"), ("q/c.md", "three\n")]);
+    let shelves = NotesFixture::with(&[("p/a.md", "one\n"), ("p/b.md", "two\n"), ("q/c.md", "three\n")]);
     let mut host = shelves.host();
     check(&mut host, json!({}), [3, 0, 0, 0, 3]);
     check(&mut host, json!({ "full": true }), [3, 0, 0, 0, 3]);
@@ -38,7 +38,7 @@ fn counts_are_against_the_last_time_somebody_asked() {
 
 #[test]
 fn a_long_comparison_tells_how_far_it_is() {
-    let shelves = Shelves::new();
+    let shelves = NotesFixture::new();
     (0..1000).for_each(|number| shelves.put(&format!("n{number}.md"), "text\n"));
     let mut host = shelves.host();
     assert_eq!(find(&mut host, "text")["total"], 1000);

@@ -2,13 +2,13 @@
 
 use serde_json::json;
 
-use super::{Shelves, find, paths};
+use super::{NotesFixture, find, paths};
 
 const PAIRS: usize = 1000;
 
 #[test]
 fn a_thousand_writes_are_found_by_the_other_host() {
-    let shelves = Shelves::with(&[("old.md", "something old\n")]);
+    let shelves = NotesFixture::with(&[("old.md", "something old\n")]);
     let (mut writer, mut reader) = (shelves.host(), shelves.host());
     assert_eq!(paths(&mut reader, "old"), ["old.md"]);
     let mut misses = Vec::new();

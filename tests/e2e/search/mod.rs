@@ -10,30 +10,30 @@ mod fresh;
 mod outside;
 
 /// Whatever is typed, there is an answer.
-mod odd;
+mod unusual_queries;
 
 /// Counting what became of the notes.
 mod compare;
 
 /// Restarts, and sessions with other trees.
-mod lives;
+mod restarts;
 
 use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use trellis_tests::harness::{Client, Home, until};
-use trellis_tests::library;
+use trellis_tests::harness::{Client, Home, wait_until};
+use trellis_tests::notes;
 
 /// An account with a library.
-pub(crate) struct Shelves {
+pub(crate) struct NotesFixture {
     pub(crate) home: Home,
 }
 
-impl Shelves {
+impl NotesFixture {
     pub(crate) fn new() -> Self {
-        let home = Home::rehearsing().with(library::ASKED_FOR, "1");
-        fs::create_dir_all(home.project().join("library")).expect("a library");
+        let home = Home::with_fixtures().with(notes::NOTES_VARIABLE, "1");
+        fs::create_dir_all(home.project().join("notes")).expect("a library");
         Self { home }
     }
 
@@ -45,15 +45,15 @@ impl Shelves {
 
     /// Writes a note as a person would.
     pub(crate) fn put(&self, path: &str, text: &str) {
-        self.home.write(&format!("library/{path}"), text);
+        self.home.write(&format!("notes/{path}"), text);
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {
-        self.home.project().join("library").join(path)
+        self.home.project().join("notes").join(path)
     }
 
     pub(crate) fn host(&self) -> Client {
-        self.home.host(&["--only", "library"])
+        self.home.host(&["--only", "notes"])
     }
 }
 
@@ -77,7 +77,7 @@ pub(crate) fn paths(host: &mut Client, query: &str) -> Vec<String> {
 #[track_caller]
 pub(crate) fn converges(host: &mut Client, query: &str, expected: &[&str]) {
     let mut last = Vec::new();
-    until(&format!("{query} finds {expected:?}"), || {
+    wait_until(&format!("{query} finds {expected:?}"), || {
         last = paths(host, query);
         last.sort();
         (last == expected).then_some(())

@@ -1,12 +1,80 @@
-//! What people do to files outside is found within moments.
+//! What people do to files outside is found by the next search.
 
 use std::fs;
+use std::thread::sleep;
+use std::time::Duration;
 
-use super::{Shelves, converges, find};
+use trellis_tests::harness::Client;
+
+use super::{NotesFixture, converges, find, paths};
+
+/// Does something of each kind to files, and searches right after each.
+fn edit_and_find(shelves: &NotesFixture, host: &mut Client, pairs: usize, pause: Duration) {
+    let mut misses = Vec::new();
+    for pair in 0..pairs {
+        sleep(pause);
+        let (note, word) = (format!("notes/n{}.md", pair % 50), format!("edit{pair}x{}", pause.as_millis()));
+        let expected = match pair % 5 {
+            0 => {
+                shelves.put(&note, &format!("{word}\n"));
+                vec![note]
+            }
+            1 => {
+                let new = format!("new-{word}/deep/note.md");
+                shelves.put(&new, &format!("{word}\n"));
+                vec![new]
+            }
+            2 => {
+                // As editors save.
+                shelves.put("beside.txt", &format!("{word}\n"));
+                fs::rename(shelves.path("beside.txt"), shelves.path(&note)).expect("a rename");
+                vec![note]
+            }
+            3 => {
+                shelves.put("away/note.md", &format!("{word}\n"));
+                fs::rename(shelves.path("away"), shelves.path(&format!("moved-{word}"))).expect("a rename");
+                vec![format!("moved-{word}/note.md")]
+            }
+            _ => {
+                shelves.put(&note, &format!("{word}\n"));
+                fs::remove_file(shelves.path(&note)).expect("a removal");
+                Vec::new()
+            }
+        };
+        if paths(host, &word) != expected {
+            misses.push((pair, expected));
+        }
+    }
+    assert!(misses.is_empty(), "{} of {pairs} edits were missed, the first is {:?}", misses.len(), misses[0]);
+}
+
+#[test]
+fn a_thousand_edits_are_found_by_the_search_after_each() {
+    let shelves = NotesFixture::with(&[("old.md", "something old\n")]);
+    let mut host = shelves.host();
+    converges(&mut host, "old", &["old.md"]);
+    edit_and_find(&shelves, &mut host, 1000, Duration::ZERO);
+    edit_and_find(&shelves, &mut host, 200, Duration::from_millis(20));
+}
+
+/// Somebody cleans up where we keep the file by which we know how far we are with the system's events.
+#[test]
+fn edits_are_found_though_our_cookies_are_removed() {
+    let shelves = NotesFixture::with(&[("old.md", "something old\n")]);
+    let mut host = shelves.host();
+    converges(&mut host, "old", &["old.md"]);
+    let cookies = shelves.home.paths().cookies;
+    for round in 0..10 {
+        let _ = fs::remove_dir_all(&cookies);
+        shelves.put("note.md", &format!("sweep{round}x\n"));
+        assert_eq!(paths(&mut host, &format!("sweep{round}x")), ["note.md"]);
+        edit_and_find(&shelves, &mut host, 20, Duration::from_millis(round));
+    }
+}
 
 #[test]
 fn edits_renames_and_removals() {
-    let shelves = Shelves::with(&[("a/b/one.md", "apple\n"), ("a/b/two.md", "apple pear\n")]);
+    let shelves = NotesFixture::with(&[("a/b/one.md", "apple\n"), ("a/b/two.md", "apple pear\n")]);
     let mut host = shelves.host();
     converges(&mut host, "apple", &["a/b/one.md", "a/b/two.md"]);
     shelves.put("a/b/one.md", "cherry\n");
@@ -38,7 +106,7 @@ fn edits_renames_and_removals() {
 
 #[test]
 fn two_changes_of_one_size_in_one_moment() {
-    let shelves = Shelves::with(&[("a.md", "first!\n")]);
+    let shelves = NotesFixture::with(&[("a.md", "first!\n")]);
     let mut host = shelves.host();
     converges(&mut host, "first", &["a.md"]);
     for round in 0..20 {
@@ -51,7 +119,7 @@ fn two_changes_of_one_size_in_one_moment() {
 
 #[test]
 fn five_thousand_files_change_at_once() {
-    let shelves = Shelves::new();
+    let shelves = NotesFixture::new();
     for number in 0..2500 {
         shelves.put(&format!("d{}/old{number}.md", number % 50), "# Branch\nmaster text\n");
     }
@@ -61,7 +129,7 @@ fn five_thousand_files_change_at_once() {
         fs::remove_file(shelves.path(&format!("d{}/old{number}.md", number % 50))).expect("a removal");
         shelves.put(&format!("d{}/new{number}.md", number % 50), "# Branch\ntopic text\n");
     }
-    trellis_tests::harness::until("the other branch is found", || {
+    trellis_tests::harness::wait_until("the other branch is found", || {
         (find(&mut host, "topic")["total"] == 2500 && find(&mut host, "master")["total"] == 0).then_some(())
     });
     assert_eq!(find(&mut host, "branch")["total"], 2500);

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::{Shelves, find, paths};
+use super::{NotesFixture, find, paths};
 
 #[test]
 fn accents_scripts_and_names() {
-    let shelves = Shelves::with(&[
+    let shelves = NotesFixture::with(&[
         ("es.md", "# Notas\nLa búsqueda del año\n"),
         ("plain.md", "# Notas\nLa busqueda del ano\n"),
         ("ja.md", "# 設計\n全文検索エンジンの設計。ﾊﾟｿｺﾝで動く。\n"),
@@ -37,7 +37,7 @@ fn accents_scripts_and_names() {
 
 #[test]
 fn all_words_first_then_any_and_never_what_was_excluded() {
-    let shelves = Shelves::with(&[
+    let shelves = NotesFixture::with(&[
         ("a.md", "alpha beta\n"),
         ("b.md", "beta gamma\n"),
         ("c.md", "gamma alpha delta\n"),
@@ -61,7 +61,7 @@ fn all_words_first_then_any_and_never_what_was_excluded() {
 
 #[test]
 fn a_hit_says_where_it_is_and_shows_the_place() {
-    let shelves = Shelves::with(&[(
+    let shelves = NotesFixture::with(&[(
         "house/attic/plan.md",
         "# Plan\nupdated: 2020-02-03\n\n## First\nbuy an <old> *lamp* & paint it\n## Second\nlamp\n## Third\n",
     )]);
@@ -86,7 +86,7 @@ fn a_hit_says_where_it_is_and_shows_the_place() {
 
 #[test]
 fn a_score_is_the_same_before_and_after_it_is_folded() {
-    let shelves = Shelves::new();
+    let shelves = NotesFixture::new();
     let mut host = shelves.host();
     for number in 0..20 {
         let text = format!("# Note {number}\nthe {} river runs río {number}\n", "deep ".repeat(number));

@@ -3,13 +3,15 @@
 use std::fs;
 
 use serde_json::json;
-use trellis_tests::harness::until;
+use trellis_tests::harness::wait_until;
 
 use super::Todo;
 
 #[track_caller]
 fn index_with(todo: &Todo, words: &str) -> String {
-    until("the index follows", || fs::read_to_string(todo.path("index.md")).ok().filter(|text| text.contains(words)))
+    wait_until("the index follows", || {
+        fs::read_to_string(todo.path("index.md")).ok().filter(|text| text.contains(words))
+    })
 }
 
 #[test]
@@ -49,7 +51,7 @@ fn an_index_without_marks_is_somebody_s() {
     fs::create_dir_all(&other).expect("a directory");
     let mut client = todo.home.host(&["--only", "todo", "--cwd", other.to_str().expect("text")]);
     client.call_ok("create_task", json!({ "title": "b" }));
-    until("the other index is there", || other.join(".todo/index.md").is_file().then_some(()));
+    wait_until("the other index is there", || other.join(".todo/index.md").is_file().then_some(()));
     assert_eq!(todo.text("index.md"), "mine");
     let read = todo.client.request("resources/read", json!({ "uri": "todo:///index.md" }));
     assert_eq!(read["contents"][0]["text"], "mine");

@@ -46,13 +46,13 @@ mod index;
 mod surface;
 
 /// Many hosts at once.
-mod together;
+mod concurrency;
 
 use std::fs;
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use trellis_tests::harness::{Client, Home, until};
+use trellis_tests::harness::{Client, Home, wait_until};
 
 /// A project, and a host that was started in it.
 struct Todo {
@@ -167,7 +167,7 @@ impl Drop for Todo {
         // Before its account is gone: a host that lives longer would want another daemon.
         self.client.close();
         if !std::thread::panicking() {
-            until("no temp file is left", || {
+            wait_until("no temp file is left", || {
                 let directories = ["", "context", "adr"].into_iter().map(|directory| self.path(directory));
                 let mut entries =
                     directories.flat_map(|directory| fs::read_dir(directory).into_iter().flatten().flatten());

@@ -117,23 +117,24 @@ fn files_are_looked_at_only_when_the_numbers_are_used_up() {
 #[test]
 fn hosts_that_create_at_once_get_different_numbers() {
     const HOSTS: usize = 8;
-    const EACH: usize = 6;
+    const TASKS_PER_HOST: usize = 6;
     let mut todo = Todo::with_tasks(tasks((1..=999).filter(|number| number % 10 != 0)));
     let clients: Vec<_> = (0..HOSTS).map(|_| todo.home.host(&["--only", "todo"])).collect();
     let ids: Vec<String> = std::thread::scope(|scope| {
         let create = |mut client: trellis_tests::harness::Client| {
             let id = |_| client.call_ok("create_task", json!({ "title": "new", "category": "New" }))["task_id"].clone();
-            (0..EACH).map(id).collect::<Vec<_>>()
+            (0..TASKS_PER_HOST).map(id).collect::<Vec<_>>()
         };
         let hosts: Vec<_> = clients.into_iter().map(|client| scope.spawn(move || create(client))).collect();
         let ids = hosts.into_iter().flat_map(|host| host.join().expect("a host"));
         ids.map(|id| id.as_str().expect("an id").to_owned()).collect()
     });
-    let expected: BTreeSet<String> = (1..=HOSTS * EACH).map(|number| format!("T{:03}", number * 10)).collect();
-    assert_eq!(ids.len(), HOSTS * EACH);
+    let expected: BTreeSet<String> =
+        (1..=HOSTS * TASKS_PER_HOST).map(|number| format!("T{:03}", number * 10)).collect();
+    assert_eq!(ids.len(), HOSTS * TASKS_PER_HOST);
     assert_eq!(ids.into_iter().collect::<BTreeSet<_>>(), expected, "each once, the lowest first");
     let answer = todo.call("list_tasks", json!({ "category": "New" }));
-    assert_eq!(answer["total_count"], HOSTS * EACH);
+    assert_eq!(answer["total_count"], HOSTS * TASKS_PER_HOST);
     assert!(!answer.to_string().contains("duplicate"), "{answer}");
     assert_eq!(todo.text(".state.json"), FULL);
 }

@@ -16,12 +16,52 @@ fn check(tool: &str, arguments: Value, code: &str, field: &str, value: Value) {
 fn ids_come_first() {
     for tool in ["update_task", "delete_task", "reorder_task", "update_context", "get_context"] {
         for id in [json!("T1"), json!("t001"), json!(""), json!(1), json!("T0011"), json!("T００１")] {
-            let arguments =
-                json!({ "task_id": id, "status": "nonsense", "title": "", "position": "nowhere", "content": 7 });
+            let mut arguments = json!({ "task_id": id, "project_root": 7 });
+            for (of, field, wrong) in [
+                ("update_task", "status", json!("nonsense")),
+                ("update_task", "title", json!("")),
+                ("reorder_task", "position", json!("nowhere")),
+                ("update_context", "content", json!(7)),
+            ] {
+                if of == tool {
+                    arguments[field] = wrong;
+                }
+            }
             check(tool, arguments, "INVALID_TASK_ID", "task_id", id);
         }
         check(tool, json!({}), "INVALID_TASK_ID", "task_id", json!(null));
     }
+}
+
+#[test]
+fn arguments_that_nobody_knows_come_before_ids() {
+    let mut todo = Todo::with_tasks("- [ ] a #T001\n");
+    let known = json!(["task_id", "title", "status", "category", "subtasks", "if_match", "project_root"]);
+    for (field, nearest) in
+        [("deadline", None), ("state", Some("status")), ("taskId", Some("task_id")), ("sub_tasks", Some("subtasks"))]
+    {
+        let call = json!({ "task_id": "nonsense", "title": 7, "zzz": 1, field: "T001" });
+        let error = todo.check_refused("update_task", call, "INVALID_INPUT");
+        let details = &error["details"];
+        assert_eq!((&details["field"], &details["arguments"]), (&json!(field), &known), "{error}");
+        assert_eq!(details.get("nearest").and_then(Value::as_str), nearest, "{error}");
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.contains(&format!("`{field}`")) && message.contains("`category`"), "{message}");
+    }
+    let call = json!({ "task_id": "T001", "subtasks": [{ "title": "a" }, { "titel": "b" }] });
+    let error = todo.check_refused("update_task", call, "INVALID_INPUT");
+    let inner = json!(["subtasks[1].title", "subtasks[1].status"]);
+    let details = json!({ "field": "subtasks[1].titel", "nearest": "subtasks[1].title", "arguments": inner });
+    assert_eq!(error["details"], details);
+    let tools = todo.client.tool_names();
+    assert_eq!(tools.len(), 12);
+    for tool in tools {
+        let error = todo.check_refused(&tool, json!({ "nonsense": true }), "INVALID_INPUT");
+        assert_eq!(error["details"]["field"], "nonsense", "{tool}");
+    }
+    let added =
+        json!({ "title": "b", "toolCallId": 1, "sessionId": 1, "chatInput": 1, "action": 1, "tool": 1, "_x": 1 });
+    todo.call("create_task", added);
 }
 
 #[test]

@@ -167,7 +167,7 @@ fn changes_are_told() {
     todo.call("update_context", json!({ "task_id": "T001", "content": "x" }));
     assert_eq!(told(&mut todo, 1), [updated("file://.todo/context/T001.md")]);
     todo.call("delete_task", json!({ "task_id": "T001" }));
-    assert_eq!(told(&mut todo, 3), [updated("todo:///task.md"), updated("file://.todo/context/T001.md"), list]);
+    assert_eq!(told(&mut todo, 3), [updated("file://.todo/context/T001.md"), updated("todo:///task.md"), list]);
 }
 
 #[test]

@@ -69,7 +69,7 @@ fn what_does_not_differ_is_not_written() {
     let subtasks = json!([{ "title": "s" }, { "title": "t", "status": "done" }]);
     for arguments in [
         json!({ "task_id": "T001" }),
-        json!({ "task_id": "T001", "title": null, "status": null, "category": "", "subtasks": null, "unknown": 1 }),
+        json!({ "task_id": "T001", "title": null, "status": null, "category": "", "subtasks": null, "_unknown": 1 }),
         json!({ "task_id": "T001", "title": "one", "status": "todo", "category": "A", "subtasks": subtasks }),
     ] {
         assert_eq!(todo.call("update_task", arguments)["updated_fields"], json!([]));

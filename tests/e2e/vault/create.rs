@@ -9,7 +9,7 @@ use trellis_tests::harness::{Client, Home, programs};
 
 use super::Vault;
 
-const LONGEST: usize = 4 << 20;
+const CONTENT_LIMIT_BYTES: usize = 4 << 20;
 
 fn with(path: impl Into<Value>, content: impl Into<Value>) -> Value {
     json!({ "path": path.into(), "content": content.into() })
@@ -157,9 +157,9 @@ fn content_must_be_a_text_of_some_length() {
 #[test]
 fn content_has_a_longest_form() {
     let mut vault = Vault::new();
-    let longest = "あ".repeat(LONGEST / 3) + "x";
-    assert_eq!(longest.len(), LONGEST);
-    assert_eq!(vault.create("a.md", &longest)["written_bytes"], LONGEST);
+    let longest = "あ".repeat(CONTENT_LIMIT_BYTES / 3) + "x";
+    assert_eq!(longest.len(), CONTENT_LIMIT_BYTES);
+    assert_eq!(vault.create("a.md", &longest)["written_bytes"], CONTENT_LIMIT_BYTES);
     assert_eq!(vault.bytes("a.md"), longest.as_bytes());
     let error = check_refused(&mut vault, with("b.md", longest + "x"), "invalid_parameter");
     assert_eq!(error["details"]["field"], "content");

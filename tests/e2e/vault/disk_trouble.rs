@@ -104,7 +104,7 @@ fn a_full_disk_for_the_journal() {
     let mut made = 0;
     // Long paths make long entries.
     let deep = ["d".repeat(200), "e".repeat(200), "f".repeat(200), "g".repeat(200)].join("/");
-    // Entries fit into the lane that is open; once it is full a new one finds no room.
+    // Entries fit into the segment that is open; once it is full a new one finds no room.
     let error = loop {
         let result = vault.client.call("vault_create", creating(&format!("{deep}/{made}.md"), "x"));
         if result["isError"] == true {

@@ -10,10 +10,10 @@ use trellis_tests::harness::Home;
 use super::Vault;
 
 const READERS: [&str; 2] = ["vault_read", "vault_scan"];
-const LARGEST: u64 = 16 << 20;
+const FILE_LIMIT_BYTES: u64 = 16 << 20;
 
 fn at(path: &str) -> Value {
-    json!({ "path": path, "full": true })
+    json!({ "path": path })
 }
 
 #[test]
@@ -46,14 +46,17 @@ fn what_is_no_text_is_a_conflict() {
 fn a_file_has_a_largest_size() {
     let mut vault = Vault::new();
     let file = File::create(vault.path("a.md")).expect("a file");
-    file.set_len(LARGEST).expect("a size");
+    file.set_len(FILE_LIMIT_BYTES).expect("a size");
     let answer = vault.read("a.md", json!({ "full": true, "limits": { "max_chars": 1 } }));
     assert_eq!((&answer["text"], &answer["truncated_reason"]), (&json!("\0"), &json!("max_chars")));
-    file.set_len(LARGEST + 1).expect("a size");
+    file.set_len(FILE_LIMIT_BYTES + 1).expect("a size");
     for tool in READERS {
         let error = vault.refused(tool, at("a.md"));
         assert_eq!(error["code"], "conflict");
-        assert_eq!(error["details"], json!({ "path": "a.md", "size": LARGEST + 1, "limit": LARGEST }));
+        assert_eq!(
+            error["details"],
+            json!({ "path": "a.md", "size": FILE_LIMIT_BYTES + 1, "limit": FILE_LIMIT_BYTES })
+        );
     }
 }
 

@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use trellis_tests::harness::until;
+use trellis_tests::harness::wait_until;
 
 use super::Vault;
 
@@ -33,13 +33,13 @@ fn old_texts(vault: &Vault) -> Vec<(PathBuf, Vec<u8>)> {
 /// Waits until so many old texts are kept.
 #[track_caller]
 fn kept(vault: &Vault, count: usize) -> Vec<(PathBuf, Vec<u8>)> {
-    until("old texts are kept", || Some(old_texts(vault)).filter(|texts| texts.len() == count))
+    wait_until("old texts are kept", || Some(old_texts(vault)).filter(|texts| texts.len() == count))
 }
 
 /// An old text has its owner's mode until it has been moved here, below directories that are private already.
 #[track_caller]
 fn is_private(vault: &Vault) {
-    until("the journal is private", || {
+    wait_until("the journal is private", || {
         let is_private = |path: &PathBuf| {
             let mode = fs::metadata(path).expect("it is there").permissions().mode() & 0o7777;
             mode == if path.is_dir() { 0o700 } else { 0o600 }
@@ -97,7 +97,7 @@ fn old_texts_are_kept_when_the_daemon_leaves_at_once() {
     vault.replace("a.md", "one", "two", json!({}));
     let pid = vault.home.daemon_pid().expect("a daemon");
     assert!(vault.home.trellisd(&["stop"]).status.success());
-    until("the daemon has gone", || (!vault.home.daemons().contains(&pid)).then_some(()));
+    wait_until("the daemon has gone", || (!vault.home.daemons().contains(&pid)).then_some(()));
     assert_eq!(vault.tree(), ["a.md"]);
     assert_eq!(kept(&vault, 1)[0].1, b"one");
 }
@@ -109,7 +109,7 @@ fn a_temp_file_of_a_killed_daemon_does_not_stay() {
     // Killed while the displaced file still lies beside the new one.
     let pid = vault.home.daemon_pid().expect("a daemon");
     vault.home.kill(pid);
-    until("the daemon has gone", || (!vault.home.daemons().contains(&pid)).then_some(()));
+    wait_until("the daemon has gone", || (!vault.home.daemons().contains(&pid)).then_some(()));
     assert_eq!(vault.replace("a.md", "two", "three", json!({})), 1);
     assert_eq!(vault.tree(), ["a.md"]);
     kept(&vault, 2);

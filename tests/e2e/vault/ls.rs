@@ -1,4 +1,4 @@
-//! `vault_ls`: one level, in order, without links and litter, up to a limit.
+//! `vault_ls`: one level, in order, without links and temp files, up to a limit.
 
 use std::ffi::OsStr;
 use std::fs;

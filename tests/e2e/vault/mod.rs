@@ -36,7 +36,7 @@ mod create;
 mod replace;
 
 /// What a replacement keeps, and when it is refused.
-mod keep;
+mod preservation;
 
 /// Places where no tool may write, and sessions that may not write at all.
 mod reserved;
@@ -48,10 +48,10 @@ mod links;
 mod names;
 
 /// Many hosts at once.
-mod together;
+mod concurrency;
 
 /// The same request again.
-mod again;
+mod request_key;
 
 /// Old texts in the journal.
 mod journal;

@@ -9,7 +9,7 @@ use super::Vault;
 const TOOLS: [&str; 3] = ["vault_read", "vault_scan", "vault_ls"];
 
 fn at(path: impl Into<Value>) -> Value {
-    json!({ "path": path.into(), "full": true })
+    json!({ "path": path.into() })
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn paths_that_could_lead_elsewhere_are_refused() {
     }
     for tool in ["vault_read", "vault_scan"] {
         vault.check_refused(tool, at(Value::Null), "invalid_path", None);
-        vault.check_refused(tool, json!({ "full": true }), "invalid_path", None);
+        vault.check_refused(tool, json!({}), "invalid_path", None);
     }
 }
 

@@ -26,7 +26,10 @@ fn check(home: &Home, directory: &str, expected: Result<&str, &str>) {
 fn check_read(client: &mut Client, project_root: &Value, expected: Result<&str, &str>) {
     for (tool, answer) in [("vault_read", "text"), ("vault_scan", "text"), ("vault_ls", "items")] {
         let path = if tool == "vault_ls" { json!(null) } else { json!("name.md") };
-        let arguments = json!({ "path": path, "full": true, "project_root": project_root });
+        let mut arguments = json!({ "path": path, "project_root": project_root });
+        if tool == "vault_read" {
+            arguments["full"] = json!(true);
+        }
         match (expected, tool) {
             (Err(code), _) => assert_eq!(client.call_err(tool, arguments)["code"], code, "{tool}"),
             (Ok(_), "vault_ls") => {

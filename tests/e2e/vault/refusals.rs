@@ -100,7 +100,10 @@ fn wrong_values_are_parameters() {
     }
     for wrong in [0, -1, i64::MIN] {
         for tool in ["vault_read", "vault_scan"] {
-            let arguments = json!({ "path": "a.md", "full": true, "limits": { "max_chars": wrong } });
+            let mut arguments = json!({ "path": "a.md", "limits": { "max_chars": wrong } });
+            if tool == "vault_read" {
+                arguments["full"] = json!(true);
+            }
             check_parameter(&mut vault, tool, &arguments, "limits.max_chars", json!(wrong));
         }
     }
@@ -149,12 +152,46 @@ fn null_counts_as_absent() {
 }
 
 #[test]
-fn arguments_that_nobody_knows_are_ignored() {
+fn arguments_that_nobody_knows_are_refused_first() {
     let mut vault = vault();
-    let unknown = json!({ "full": true, "encoding": "latin-1", "limits": { "lines": 1 } });
-    assert_eq!(vault.read("a.md", unknown)["text"], "one\ntwo");
-    assert_eq!(vault.scan("a.md", json!({ "full": 7, "cursor": { "char_offset": 3 } }))["text"], "one\ntwo");
-    assert_eq!(vault.ls(json!({ "recursive": true })), ["a.md"]);
+    let mut check = |tool: &str, arguments: Value, field: &str, nearest: Value, known: Value| {
+        let error = vault.refused(tool, arguments);
+        let mut details = json!({ "field": field, "nearest": nearest, "arguments": known });
+        if nearest.is_null() {
+            details.as_object_mut().expect("an object").remove("nearest");
+        }
+        assert_eq!((&error["code"], &error["details"]), (&json!("invalid_parameter"), &details), "{tool}: {error}");
+        let message = error["message"].as_str().expect("a message");
+        assert!(message.contains(&format!("`{field}`")), "{message}");
+        for name in known.as_array().expect("names").iter().chain(Some(&nearest)).filter_map(Value::as_str) {
+            assert!(message.contains(&format!("`{name}`")), "{name}: {message}");
+        }
+    };
+    let read = json!(["path", "full", "range", "limits", "project_root"]);
+    check("vault_read", json!({ "path": 7, "encoding": "latin-1" }), "encoding", json!(null), read.clone());
+    check("vault_read", json!({ "zeta": 1, "Path": "a.md" }), "Path", json!("path"), read);
+    let range = json!(["range.start_line", "range.end_line", "range.start_char"]);
+    check("vault_read", json!({ "range": { "start": 1 } }), "range.start", json!("range.start_line"), range);
+    let limits = json!({ "path": "a.md", "full": true, "limits": { "maxChars": 1 } });
+    check("vault_read", limits, "limits.maxChars", json!("limits.max_chars"), json!(["limits.max_chars"]));
+    let cursor = json!({ "path": "a.md", "cursor": { "offset": 3 } });
+    check("vault_scan", cursor, "cursor.offset", json!(null), json!(["cursor.start_line"]));
+    check("vault_ls", json!({ "recursive": true }), "recursive", json!(null), json!(["path", "project_root"]));
+    let create = json!({ "path": "new.md", "content": "x", "overwrite": true });
+    check("vault_create", create, "overwrite", json!(null), json!(["path", "content", "project_root"]));
+    let replace = json!(["path", "find", "replace", "max_replacements", "if_match", "project_root"]);
+    let regex = json!({ "path": "a.md", "find": "one", "replace": "1", "replacement": "2" });
+    check("vault_replace", regex, "replacement", json!("replace"), replace);
+    assert_eq!((vault.tree(), vault.text("a.md")), (vec!["a.md".to_owned()], "one\ntwo\n".to_owned()));
+}
+
+#[test]
+fn what_hosts_add_to_every_call_is_ignored() {
+    let mut vault = vault();
+    let added =
+        json!({ "full": true, "toolCallId": "1", "sessionId": 2, "chatInput": "hi", "action": "x", "tool": {} });
+    assert_eq!(vault.read("a.md", added)["text"], "one\ntwo");
+    assert_eq!(vault.read("a.md", json!({ "_meta": 1, "range": { "_x": 1 } }))["text"], "one\ntwo");
 }
 
 #[test]
@@ -173,20 +210,22 @@ fn the_first_fault_in_order_is_told() {
     let mut check = |tool: &str, arguments: Value, code: &str| {
         assert_eq!(vault.refused(tool, arguments.clone())["code"], code, "{tool} {arguments}");
     };
-    let wrong_values = json!({ "range": { "start_line": 0 }, "chunk_lines": 0, "limits": { "max_chars": 0 } });
-    let at = |path: &str| super::with_path(path, wrong_values.clone());
-    for tool in ["vault_read", "vault_scan"] {
+    let at = |tool: &str, path: &str| match tool {
+        "vault_read" => json!({ "path": path, "range": { "start_line": 0 }, "limits": { "max_chars": 0 } }),
+        _ => json!({ "path": path, "chunk_lines": 0, "limits": { "max_chars": 0 } }),
+    };
+    for (tool, field) in [("vault_read", "range"), ("vault_scan", "chunk_lines")] {
         // Types before the path.
-        check(tool, json!({ "path": "../x", "range": 1, "chunk_lines": "1" }), "invalid_parameter");
+        check(tool, json!({ "path": "../x", field: "1" }), "invalid_parameter");
         check(tool, json!({ "path": 5, "limits": { "max_chars": "1" } }), "invalid_parameter");
         // The path before existence, existence before values.
-        check(tool, at("../x"), "invalid_path");
-        check(tool, at("none.md"), "not_found");
-        check(tool, at("broken.md"), "conflict");
-        check(tool, at("a.md"), "invalid_parameter");
+        check(tool, at(tool, "../x"), "invalid_path");
+        check(tool, at(tool, "none.md"), "not_found");
+        check(tool, at(tool, "broken.md"), "conflict");
+        check(tool, at(tool, "a.md"), "invalid_parameter");
     }
     // The range before the limits.
-    let error = vault.refused("vault_read", at("a.md"));
+    let error = vault.refused("vault_read", at("vault_read", "a.md"));
     assert_eq!(error["details"]["field"], "range.start_line");
 }
 

@@ -60,9 +60,11 @@ fn links_that_leave_the_workspace_lead_nowhere() {
     vibe.check_refused("list_tasks", json!({ "project": "away" }), "INVALID_PATH");
     for (folder, filename) in [("plans", "001-secret.md"), ("tasks", "002-secret.md")] {
         let document = json!({ "project": "demo", "folder": folder, "filename": filename, "content": "mine" });
-        for tool in ["read_doc", "create_doc", "update_doc"] {
+        for tool in ["create_doc", "update_doc"] {
             vibe.check_refused(tool, document.clone(), "INVALID_PATH");
         }
+        let read = json!({ "project": "demo", "folder": folder, "filename": filename });
+        vibe.check_refused("read_doc", read, "INVALID_PATH");
     }
     vibe.check_refused("create_plan", json!({ "project": "demo", "content": "mine" }), "INVALID_PATH");
     let status = json!({ "project": "demo", "task": "002-secret", "status": "done" });

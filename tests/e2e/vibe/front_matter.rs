@@ -71,10 +71,10 @@ fn what_the_front_matter_says_survives_an_update() {
     task["tags"] = json!(["mcp", "design"]);
     vibe.call("create_task", task);
     let text = "# Task: Definir interfaz MCP\n\nStatus: in-progress\n";
-    let document = json!({
-        "project": "demo", "folder": "tasks", "filename": "001-definir-interfaz-mcp.md", "content": text,
-    });
-    let answer = vibe.call("update_doc", document.clone());
+    let document = json!({ "project": "demo", "folder": "tasks", "filename": "001-definir-interfaz-mcp.md" });
+    let mut update = document.clone();
+    update["content"] = text.into();
+    let answer = vibe.call("update_doc", update);
     let whole = format!("---\ntags: [mcp, design]\n---\n{text}");
     assert_eq!(vibe.text("demo/tasks/001-definir-interfaz-mcp.md"), whole);
     assert_eq!(answer["new_hash"], super::sha256(whole));

@@ -50,11 +50,11 @@ mod prompts;
 /// Values that fit what is typed.
 mod completions;
 
-/// Who hears about changes, in both eras.
+/// Who hears about changes, in both kinds of revisions.
 mod notices;
 
 /// Many hosts at once, and a person beside them.
-mod together;
+mod concurrency;
 
 /// Whole days of work.
 mod workflows;

@@ -1,4 +1,5 @@
-//! Who hears about changes: hosts that subscribed to a document, its project or all projects, in both eras.
+//! Who hears about changes: hosts that subscribed to a document, its project or all projects, in both kinds of
+//! revisions.
 
 use std::time::Duration;
 

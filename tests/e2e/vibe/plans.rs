@@ -99,11 +99,12 @@ fn a_plan_may_be_another_text_file() {
     let created = json!({ "success": true, "path": "demo/plans/plan.txt", "action": "created", "indexed": false });
     assert_eq!(vibe.call("create_plan", arguments.clone()), created);
     assert_eq!(vibe.text("demo/plans/plan.txt"), plan);
-    let read = vibe.call("get_plan", arguments.clone());
+    let reading = json!({ "project": "demo", "filename": "plan.txt" });
+    let read = vibe.call("get_plan", reading.clone());
     assert_eq!((&read["filename"], &read["content"]), (&json!("plan.txt"), &json!(plan)));
     assert_eq!((&read["metadata"]["type"], &read["parsed"]["pending"]), (&json!("plan"), &json!(2)));
-    assert_eq!(vibe.call("create_plan", arguments.clone())["action"], "updated");
+    assert_eq!(vibe.call("create_plan", arguments)["action"], "updated");
     vibe.write("demo/plans/plan.txt", b"\xff");
-    vibe.check_refused("get_plan", arguments, "FILE_READ_ERROR");
+    vibe.check_refused("get_plan", reading, "FILE_READ_ERROR");
     assert_eq!(vibe.tree(), ["demo", "demo/plans", "demo/plans/plan.txt"]);
 }

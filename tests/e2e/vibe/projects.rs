@@ -36,6 +36,30 @@ fn a_new_project_has_its_folders() {
     assert_eq!(top, ["demo", "計画-2.0"]);
 }
 
+/// What a crash leaves: a directory, then more and more folders, and the file last.
+#[test]
+fn a_project_that_was_cut_off_is_completed() {
+    let mut vibe = Vibe::new();
+    for count in [0, 1, FOLDERS.len()] {
+        let project = format!("cut-{count}");
+        fs::create_dir_all(vibe.path(&project)).expect("a directory");
+        for folder in &FOLDERS[..count] {
+            fs::create_dir(vibe.path(&project).join(folder)).expect("a folder");
+        }
+        assert_eq!(vibe.call("init_project", json!({ "project": project }))["status"], "initialized");
+        assert_eq!(vibe.text(&format!("{project}/status.md")), format!("# {project}\n\nStatus: setup\n"));
+        for folder in FOLDERS {
+            assert!(vibe.path(&project).join(folder).is_dir(), "{folder}");
+        }
+    }
+    for other in ["theirs/tasks/a.md", "theirs-too/notes/.keep", "other/notes.txt"] {
+        fs::create_dir_all(vibe.path(other).parent().expect("a directory")).expect("a directory");
+        fs::write(vibe.path(other), "x").expect("a file");
+        let project = other.split('/').next().expect("a name");
+        vibe.check_refused("init_project", json!({ "project": project }), "PROJECT_EXISTS");
+    }
+}
+
 #[test]
 fn the_first_project_makes_the_workspace() {
     let home = Home::new();

@@ -24,6 +24,12 @@ fn calls(project: &str) -> Vec<(&'static str, Value)> {
     ]
 }
 
+fn with_text(arguments: &Value) -> Value {
+    let mut arguments = arguments.clone();
+    arguments["content"] = json!("x");
+    arguments
+}
+
 #[test]
 fn no_tool_makes_or_leaves_a_project() {
     let mut vibe = Vibe::new();
@@ -50,6 +56,48 @@ fn no_tool_makes_or_leaves_a_project() {
 }
 
 #[test]
+fn a_document_is_not_replaced_by_a_call_that_meant_to_append() {
+    let mut vibe = Vibe::with("demo/references/a.md", "# A\n\nold\n");
+    let call = json!({
+        "project": "demo", "folder": "references", "filename": "a.md", "content": "new\n", "append": true,
+    });
+    let error = vibe.check_refused("update_doc", call, "INVALID_ARGUMENT");
+    let known = ["project", "folder", "filename", "content", "frontmatter", "if_match"];
+    assert_eq!(error["details"], json!({ "field": "append", "arguments": known }));
+    let message = error["message"].as_str().expect("a message");
+    assert!(known.iter().chain(&["append"]).all(|name| message.contains(&format!("`{name}`"))), "{message}");
+    assert_eq!(vibe.text("demo/references/a.md"), "# A\n\nold\n");
+}
+
+#[test]
+fn arguments_that_nobody_knows_are_refused_before_all_others() {
+    let mut vibe = Vibe::new();
+    for (tool, mut arguments) in calls("none") {
+        arguments["projekt"] = json!("demo");
+        let error = vibe.check_refused(tool, arguments, "INVALID_ARGUMENT");
+        assert_eq!((&error["details"]["field"], &error["details"]["nearest"]), (&json!("projekt"), &json!("project")));
+        let error = vibe.check_refused(tool, json!({ "zzz": null, "aaa": 1, "project": 7 }), "INVALID_ARGUMENT");
+        assert_eq!(error["details"]["field"], "aaa", "the first by name, before what is wrong or missing");
+    }
+    assert_eq!(vibe.tree(), ["demo"]);
+}
+
+#[test]
+fn what_is_the_caller_s_own_may_have_any_name() {
+    let mut vibe = Vibe::new();
+    let mut task = a_task("x");
+    task["context"] = json!({ "related_files": "a.rs", "background": "why" });
+    task["sessionId"] = json!("n8n");
+    task["_note"] = json!(1);
+    vibe.call("create_task", task);
+    let front = json!({ "anything": { "goes": [1] } });
+    let document =
+        json!({ "project": "demo", "folder": "scratch", "filename": "a", "content": "x", "frontmatter": front });
+    vibe.call("create_doc", document);
+    assert!(vibe.text("demo/scratch/a.md").contains("anything"), "front matter is the author's");
+}
+
+#[test]
 fn folders_are_the_eight_where_something_is_written() {
     let mut vibe = Vibe::with("demo/other/a.md", "readable\n");
     let document = |folder: &str| json!({ "project": "demo", "folder": folder, "filename": "a.md", "content": "x" });
@@ -62,9 +110,10 @@ fn folders_are_the_eight_where_something_is_written() {
             vibe.check_refused(tool, document(folder), "INVALID_PATH");
         }
     }
-    assert_eq!(vibe.call("read_doc", document("other"))["content"], "readable\n");
-    vibe.check_refused("read_doc", document("none"), "FILE_NOT_FOUND");
-    vibe.check_refused("read_doc", document("../demo"), "INVALID_PATH");
+    let read = |folder: &str| json!({ "project": "demo", "folder": folder, "filename": "a.md" });
+    assert_eq!(vibe.call("read_doc", read("other"))["content"], "readable\n");
+    vibe.check_refused("read_doc", read("none"), "FILE_NOT_FOUND");
+    vibe.check_refused("read_doc", read("../demo"), "INVALID_PATH");
     vibe.check_refused("search", json!({ "query": "x", "folder": "other" }), "INVALID_FOLDER");
     vibe.check_refused("search", json!({ "query": "x", "folder": "" }), "INVALID_FOLDER");
     assert_eq!(vibe.tree(), ["demo", "demo/other", "demo/other/a.md"]);
@@ -88,23 +137,26 @@ fn names_of_files_lead_nowhere_else() {
         "a//b",
     ];
     for name in names {
-        let document = json!({ "project": "demo", "folder": "tasks", "filename": name, "content": "x" });
-        for tool in ["read_doc", "create_doc", "update_doc"] {
-            let error = vibe.check_refused(tool, document.clone(), "INVALID_PATH");
+        let read = json!({ "project": "demo", "folder": "tasks", "filename": name });
+        for (tool, document) in
+            [("read_doc", read.clone()), ("create_doc", with_text(&read)), ("update_doc", with_text(&read))]
+        {
+            let error = vibe.check_refused(tool, document, "INVALID_PATH");
             assert_eq!(error["details"]["field"], "filename");
         }
-        let plan = json!({ "project": "demo", "filename": name, "content": "x" });
+        let plan = json!({ "project": "demo", "filename": name });
         vibe.check_refused("get_plan", plan.clone(), "INVALID_PATH");
-        vibe.check_refused("create_plan", plan, "INVALID_PATH");
+        vibe.check_refused("create_plan", with_text(&plan), "INVALID_PATH");
     }
-    let nested = json!({ "project": "demo", "folder": "tasks", "filename": "deep/x.md", "content": "x" });
-    vibe.check_refused("create_doc", nested.clone(), "INVALID_PATH");
-    vibe.check_refused("update_doc", nested.clone(), "INVALID_PATH");
+    let nested = json!({ "project": "demo", "folder": "tasks", "filename": "deep/x.md" });
+    vibe.check_refused("create_doc", with_text(&nested), "INVALID_PATH");
+    vibe.check_refused("update_doc", with_text(&nested), "INVALID_PATH");
     vibe.check_refused("read_doc", nested, "FILE_NOT_FOUND");
-    let long = json!({ "project": "demo", "folder": "tasks", "filename": "x".repeat(300), "content": "x" });
-    for tool in ["read_doc", "create_doc", "update_doc"] {
-        vibe.check_refused(tool, long.clone(), "INVALID_PATH");
+    let long = json!({ "project": "demo", "folder": "tasks", "filename": "x".repeat(300) });
+    for tool in ["create_doc", "update_doc"] {
+        vibe.check_refused(tool, with_text(&long), "INVALID_PATH");
     }
+    vibe.check_refused("read_doc", long, "INVALID_PATH");
     assert_eq!(vibe.tree(), ["demo", "demo/status.md"]);
 }
 

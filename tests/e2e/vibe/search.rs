@@ -197,9 +197,9 @@ fn what_a_person_writes_is_found() {
     let total = |vibe: &mut Vibe, word: &str| vibe.call("search", json!({ "query": word }))["total_matches"].clone();
     assert_eq!(total(&mut vibe, "ciruela"), 0);
     let path = vibe.write("demo/scratch/deep/a.md", "ciruela\n");
-    trellis_tests::harness::until("a new file is found", || (total(&mut vibe, "ciruela") == 1).then_some(()));
+    trellis_tests::harness::wait_until("a new file is found", || (total(&mut vibe, "ciruela") == 1).then_some(()));
     std::fs::remove_file(path).expect("it goes");
-    trellis_tests::harness::until("a removed file is gone", || (total(&mut vibe, "ciruela") == 0).then_some(()));
+    trellis_tests::harness::wait_until("a removed file is gone", || (total(&mut vibe, "ciruela") == 0).then_some(()));
 }
 
 #[test]

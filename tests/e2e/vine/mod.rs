@@ -54,19 +54,19 @@ mod roots;
 mod errors;
 
 /// No write makes a plan that cannot be read.
-mod harmless;
+mod write_safety;
 
 /// Other programs, links, modes, bytes that are no text.
 mod outside;
 
 /// Many hosts at once.
-mod together;
+mod concurrency;
 
 /// Large plans and hostile lines.
 mod scale;
 
 /// Any graph, any text, any operation.
-mod any;
+mod properties;
 
 /// The format as a resource.
 mod resources;
@@ -78,7 +78,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use trellis_tests::harness::{Client, Home, until};
+use trellis_tests::harness::{Client, Home, wait_until};
 
 /// The plan of most stories.
 const FILE: &str = "plan.vine";
@@ -248,7 +248,7 @@ fn at_line(line: usize, message: &str) -> String {
 /// All files, directories and links below a directory, sorted, once no temp file is among them.
 #[track_caller]
 fn tidy(directory: &Path) -> Vec<String> {
-    until("no temp file stays", || {
+    wait_until("no temp file stays", || {
         let mut found = Vec::new();
         walk(directory, "", &mut found);
         found.sort();

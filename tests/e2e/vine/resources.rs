@@ -1,4 +1,4 @@
-//! The format as a resource: both eras read it, and every example in it is what it claims to be.
+//! The format as a resource: both kinds of revisions read it, and every example in it is what it claims to be.
 
 use serde_json::{Value, json};
 use trellis_tests::harness::{Client, Home};

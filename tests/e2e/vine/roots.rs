@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use trellis_tests::harness::{Client, Home, until};
+use trellis_tests::harness::{Client, Home, wait_until};
 
 use super::{blocks, said};
 
@@ -155,7 +155,7 @@ fn roots_that_change_are_asked_for_again() {
     host.found("second").expect_err("not yet");
     host.roots = uris(&[&two]);
     host.client.notify("notifications/roots/list_changed", json!({}));
-    until("the new root is known", || host.found("second").ok());
+    wait_until("the new root is known", || host.found("second").ok());
     host.found("first").expect_err("no longer");
     assert!(host.asked >= 2);
 }

@@ -15,12 +15,10 @@ pub enum Language {
     Japanese,
 }
 
-/// One note.
 #[derive(Debug)]
 pub struct Note {
-    /// `project/folder/name.md`.
+    /// As in `project/folder/name.md`.
     pub path: String,
-    /// Its text.
     pub text: String,
 }
 

@@ -1,7 +1,7 @@
 //! What we promise, measured. One part per file; a part returns its figures.
 
 /// Spawn, ping, memory and idleness of proxy and daemon.
-pub mod spine;
+pub mod process;
 
 /// Tasks in a full project, and ten of them.
 pub mod todo;
@@ -22,27 +22,27 @@ use std::fmt;
 use std::time::Duration;
 
 /// A part of the bench.
-pub type Part = fn() -> Vec<Figure>;
+pub type BenchPart = fn() -> Vec<Measurement>;
 
 /// Every part, by the name it is asked for.
-pub const PARTS: [(&str, Part); 5] = [
-    ("spine", spine::figures),
-    ("writes", writes::figures),
-    ("vine", vine::figures),
-    ("search", search::figures),
-    ("todo", todo::figures),
+pub const PARTS: [(&str, BenchPart); 5] = [
+    ("process", process::measurements),
+    ("writes", writes::measurements),
+    ("vine", vine::measurements),
+    ("search", search::measurements),
+    ("todo", todo::measurements),
 ];
 
 /// One figure, beside its goal.
 #[derive(Debug)]
-pub struct Figure {
+pub struct Measurement {
     what: String,
     seen: String,
     goal: String,
     met: bool,
 }
 
-impl Figure {
+impl Measurement {
     /// A figure that must be at most its goal.
     pub fn at_most(what: impl Into<String>, seen: f64, goal: f64, unit: &str) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl Figure {
     }
 }
 
-impl fmt::Display for Figure {
+impl fmt::Display for Measurement {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let verdict = match (self.goal.is_empty(), self.met) {
             (true, _) => "",
@@ -70,20 +70,22 @@ impl fmt::Display for Figure {
     }
 }
 
-/// The middle and the 95th of a hundred.
+/// The middle, the 95th and the 99th of a hundred.
 #[derive(Debug, Clone, Copy)]
-pub struct Spread {
+pub struct Percentiles {
     /// Half are quicker.
     pub p50: Duration,
     /// Five in a hundred are slower.
     pub p95: Duration,
+    /// One in a hundred is slower.
+    pub p99: Duration,
 }
 
 /// Sorts and picks.
-pub fn spread(mut times: Vec<Duration>) -> Spread {
+pub fn percentiles(mut times: Vec<Duration>) -> Percentiles {
     times.sort_unstable();
     let at = |share: usize| times.get(times.len() * share / 100).copied().unwrap_or_default();
-    Spread { p50: at(50), p95: at(95) }
+    Percentiles { p50: at(50), p95: at(95), p99: at(99) }
 }
 
 /// Milliseconds, as a number.

@@ -6,17 +6,19 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::corpus::{Corpus, Language};
-use super::spine::{Line, first_answer, pss, rest};
-use super::{Figure, ms, spread};
-use crate::harness::{Home, until};
-use crate::library;
+use super::process::{ProxyProcess, first_answer, pss, rest};
+use super::{Measurement, ms, percentiles};
+use crate::harness::{Home, wait_until};
+use crate::notes;
 
 const QUERIES: usize = 200;
 const ROUNDS: usize = 5;
 const WRITES: usize = 200;
+/// What a person or an assistant thinks at least between two calls: long enough for every thread to sleep.
+const THINKING: Duration = Duration::from_millis(20);
 
 /// All figures of this part.
-pub fn figures() -> Vec<Figure> {
+pub fn measurements() -> Vec<Measurement> {
     let sizes = std::env::var("BENCH_NOTES").unwrap_or_else(|_| "1000,10000,100000".to_owned());
     sizes.split(',').filter_map(|size| size.trim().parse().ok()).flat_map(with_notes).collect()
 }
@@ -26,29 +28,29 @@ fn call(tool: &str, arguments: &Value) -> String {
         .to_string()
 }
 
-fn find(line: &mut Line, query: &str) -> (Duration, Value) {
+fn find(line: &mut ProxyProcess, query: &str) -> (Duration, Value) {
     let time = line.ask(&call("find", &json!({ "query": query, "limit": 20 })));
     let answer: Value = serde_json::from_str(&line.buffer).expect("JSON");
     (time, answer["result"]["structuredContent"].clone())
 }
 
-fn with_notes(count: usize) -> Vec<Figure> {
-    let home = Home::rehearsing().with(library::ASKED_FOR, "1");
+fn with_notes(count: usize) -> Vec<Measurement> {
+    let home = Home::with_fixtures().with(notes::NOTES_VARIABLE, "1");
     let mut corpus = Corpus::default();
     let mut bytes = 0;
     for note in corpus.notes(count) {
         bytes += note.text.len();
-        home.write(&format!("library/{}", note.path), note.text);
+        home.write(&format!("notes/{}", note.path), note.text);
     }
     let queries = corpus.queries(QUERIES);
-    let flags = ["--only", "library"];
+    let flags = ["--only", "notes"];
     let about = |what: &str| format!("{count} notes: {what}");
-    let mut figures = vec![Figure::note(about("size"), format!("{:.1} MB", bytes as f64 / 1e6))];
+    let mut measurements = vec![Measurement::note(about("size"), format!("{:.1} MB", bytes as f64 / 1e6))];
 
     let began = Instant::now();
     let (mut line, _) = first_answer(home.proxy(&flags));
     ready(&mut line);
-    figures.push(Figure::at_most(
+    measurements.push(Measurement::at_most(
         about("nothing → first search"),
         began.elapsed().as_secs_f64(),
         goal(count, 3.0),
@@ -57,7 +59,8 @@ fn with_notes(count: usize) -> Vec<Figure> {
 
     let began = Instant::now();
     rest(&home);
-    figures.push(Figure::note(about("… until it rests again"), format!("{:.1} s", began.elapsed().as_secs_f64())));
+    measurements
+        .push(Measurement::note(about("… until it rests again"), format!("{:.1} s", began.elapsed().as_secs_f64())));
 
     let mut times = Vec::new();
     let mut nothing = [0; 3];
@@ -72,20 +75,30 @@ fn with_notes(count: usize) -> Vec<Figure> {
     }
     let [english, spanish, japanese] =
         [Language::English, Language::Spanish, Language::Japanese].map(|language| nothing[language as usize]);
-    figures.push(Figure::note(
+    measurements.push(Measurement::note(
         about("queries without a hit, en / es / ja"),
         format!("{english} / {spanish} / {japanese}"),
     ));
-    times.sort_unstable();
-    let p99 = times[times.len() * 99 / 100];
-    let search = spread(times);
-    figures.push(Figure::at_most(
+    let search = percentiles(times);
+    measurements.push(Measurement::at_most(
         about("search, 20 hits, p50"),
         ms(search.p50),
         if count > 10_000 { 1.0 } else { 0.3 },
         "ms",
     ));
-    figures.push(Figure::note(about("search, p95 / p99"), format!("{:.2} / {:.2} ms", ms(search.p95), ms(p99))));
+    measurements.push(Measurement::note(
+        about("search, p95 / p99"),
+        format!("{:.2} / {:.2} ms", ms(search.p95), ms(search.p99)),
+    ));
+    let rested = queries.iter().map(|(_, query)| {
+        std::thread::sleep(THINKING);
+        find(&mut line, query).0
+    });
+    let rested = percentiles(rested.collect());
+    measurements.push(Measurement::note(
+        about("search after 20 ms of rest, p50 / p99"),
+        format!("{:.2} / {:.2} ms", ms(rested.p50), ms(rested.p99)),
+    ));
 
     let (mut other, _) = first_answer(home.proxy(&flags));
     let (mut writes, mut misses) = (Vec::new(), 0);
@@ -97,35 +110,52 @@ fn with_notes(count: usize) -> Vec<Figure> {
         writes.push(began.elapsed());
         misses += usize::from(found["total"] != 1);
     }
-    figures.push(Figure::note(about("write and find, p50"), format!("{:.2} ms", ms(spread(writes).p50))));
-    figures.push(Figure::at_most(about("… missed"), misses as f64, 0.0, ""));
+    measurements
+        .push(Measurement::note(about("write and find, p50"), format!("{:.2} ms", ms(percentiles(writes).p50))));
+    measurements.push(Measurement::at_most(about("… missed"), misses as f64, 0.0, ""));
 
-    let mut edits = Vec::new();
-    for number in 0..WRITES {
-        let path = home.project().join(format!("library/fresh/n{number}.md"));
-        let word = format!("edited{number}x");
-        let began = Instant::now();
-        fs::write(path, format!("# Fresh\n{word}\n")).expect("a file");
-        while find(&mut other, &word).1["total"] != 1 {
-            assert!(began.elapsed() < Duration::from_secs(5), "an edit was missed");
+    for (when, pause) in [("", Duration::ZERO), (" after 20 ms of rest", THINKING)] {
+        let (mut edits, mut misses) = (Vec::new(), 0);
+        for number in 0..WRITES {
+            std::thread::sleep(pause);
+            let path = home.project().join(format!("notes/fresh/n{number}.md"));
+            let word = format!("edited{number}x{}", pause.as_millis());
+            let began = Instant::now();
+            fs::write(path, format!("# Fresh\n{word}\n")).expect("a file");
+            while find(&mut other, &word).1["total"] != 1 {
+                misses += 1;
+                assert!(began.elapsed() < Duration::from_secs(5), "an edit was missed");
+            }
+            edits.push(began.elapsed());
         }
-        edits.push(began.elapsed());
+        let edits = percentiles(edits);
+        measurements.push(Measurement::at_most(
+            about(&format!("outside edit → found{when}, p50")),
+            ms(edits.p50),
+            2.0,
+            "ms",
+        ));
+        measurements.push(Measurement::at_most(about("… p95"), ms(edits.p95), 20.0, "ms"));
+        measurements.push(Measurement::note(about("… p99"), format!("{:.2} ms", ms(edits.p99))));
+        measurements.push(Measurement::at_most(about("… searches that missed it"), f64::from(misses), 0.0, ""));
     }
-    let edits = spread(edits);
-    figures.push(Figure::at_most(about("outside edit → found, p50"), ms(edits.p50), 2.0, "ms"));
-    figures.push(Figure::at_most(about("… p95"), ms(edits.p95), 20.0, "ms"));
 
     std::thread::sleep(Duration::from_secs(3));
     let memory = home.daemons().into_iter().map(pss).sum::<f64>();
-    figures.push(Figure::at_most(about("daemon, PSS"), memory, if count > 10_000 { 150.0 } else { 40.0 }, "MiB"));
+    measurements.push(Measurement::at_most(
+        about("daemon, PSS"),
+        memory,
+        if count > 10_000 { 150.0 } else { 40.0 },
+        "MiB",
+    ));
 
     drop((line, other));
     home.trellisd(&["stop"]);
-    until("the daemon is gone", || home.daemons().is_empty().then_some(()));
+    wait_until("the daemon is gone", || home.daemons().is_empty().then_some(()));
     let began = Instant::now();
     let (mut line, _) = first_answer(home.proxy(&flags));
     ready(&mut line);
-    figures.push(Figure::at_most(
+    measurements.push(Measurement::at_most(
         about("restart → first search"),
         began.elapsed().as_secs_f64(),
         goal(count, 0.3),
@@ -133,8 +163,8 @@ fn with_notes(count: usize) -> Vec<Figure> {
     ));
     std::thread::sleep(Duration::from_secs(1));
     let memory = home.daemons().into_iter().map(pss).sum::<f64>();
-    figures.push(Figure::note(about("daemon after restart, PSS"), format!("{memory:.1} MiB")));
-    figures
+    measurements.push(Measurement::note(about("daemon after restart, PSS"), format!("{memory:.1} MiB")));
+    measurements
 }
 
 /// Larger libraries may take longer.
@@ -143,6 +173,6 @@ fn goal(count: usize, seconds: f64) -> f64 {
 }
 
 /// Until a search is answered from all notes.
-fn ready(line: &mut Line) {
+fn ready(line: &mut ProxyProcess) {
     while find(line, "error-code").1["rebuilding"] != Value::Null {}
 }

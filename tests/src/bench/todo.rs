@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::{Figure, ms, spread};
+use super::{Measurement, ms, percentiles};
 use crate::harness::{Client, Home};
 
 const TASKS: usize = 998;
@@ -22,12 +22,12 @@ const SEARCH: f64 = 5.0;
 type Turn = fn(usize) -> (&'static str, Value);
 
 /// All figures of this part.
-pub fn figures() -> Vec<Figure> {
+pub fn measurements() -> Vec<Measurement> {
     let home = Home::new();
     fill(&home.project(), TASKS);
     let mut client = home.host(&["--only", "todo"]);
     client.call_ok("list_tasks", json!({}));
-    let mut figures = vec![
+    let mut measurements = vec![
         timed(&mut client, "list_tasks, limit 50", CALL, |_| ("list_tasks", json!({}))),
         timed(&mut client, "get_context", CALL, |turn| ("get_context", json!({ "task_id": id(turn) }))),
         timed(&mut client, "search_tasks in titles and notes", SEARCH, |turn| {
@@ -39,8 +39,10 @@ pub fn figures() -> Vec<Figure> {
         timed(&mut client, "search_contexts", SEARCH, |turn| ("search_contexts", json!({ "query": word(turn) }))),
     ];
     let disk = disk_alone(&home.project());
-    figures
-        .push(Figure::note("disk: write, flush, rename, flush of such a task.md, p50", format!("{:.2} ms", ms(disk))));
+    measurements.push(Measurement::note(
+        "disk: write, flush, rename, flush of such a task.md, p50",
+        format!("{:.2} ms", ms(disk)),
+    ));
     let writes: [(&str, Turn); 3] = [
         ("update_task", |turn| {
             ("update_task", json!({ "task_id": id(turn), "status": if turn % 2 == 0 { "done" } else { "todo" } }))
@@ -51,15 +53,15 @@ pub fn figures() -> Vec<Figure> {
         }),
     ];
     for (name, call) in writes {
-        figures.push(timed(&mut client, &format!("{name} acknowledged"), CALL + ms(disk) * 2.0, call));
+        measurements.push(timed(&mut client, &format!("{name} acknowledged"), CALL + ms(disk) * 2.0, call));
     }
-    figures.extend(created_and_deleted(ms(disk)));
-    figures.extend(cold());
-    figures
+    measurements.extend(created_and_deleted(ms(disk)));
+    measurements.extend(cold());
+    measurements
 }
 
 /// One call after the other; the middle of their times.
-fn timed(client: &mut Client, what: &str, goal: f64, call: impl Fn(usize) -> (&'static str, Value)) -> Figure {
+fn timed(client: &mut Client, what: &str, goal: f64, call: impl Fn(usize) -> (&'static str, Value)) -> Measurement {
     let (tool, arguments) = call(0);
     client.call_ok(tool, arguments);
     let times = (1..=CALLS).map(|turn| {
@@ -68,11 +70,11 @@ fn timed(client: &mut Client, what: &str, goal: f64, call: impl Fn(usize) -> (&'
         client.call_ok(tool, arguments);
         began.elapsed()
     });
-    Figure::at_most(format!("{what}, {TASKS} tasks, p50"), ms(spread(times.collect()).p50), goal, "ms")
+    Measurement::at_most(format!("{what}, {TASKS} tasks, p50"), ms(percentiles(times.collect()).p50), goal, "ms")
 }
 
 /// A number is given only once, so a project that is to be filled begins with room.
-fn created_and_deleted(disk: f64) -> Vec<Figure> {
+fn created_and_deleted(disk: f64) -> Vec<Measurement> {
     let home = Home::new();
     fill(&home.project(), TASKS - CALLS - 1);
     let mut client = home.host(&["--only", "todo"]);
@@ -86,7 +88,7 @@ fn created_and_deleted(disk: f64) -> Vec<Figure> {
 }
 
 /// Ten full projects, searched by ten hosts for the first time.
-fn cold() -> Vec<Figure> {
+fn cold() -> Vec<Measurement> {
     let home = Home::new();
     let projects: Vec<_> = (0..PROJECTS).map(|number| home.path().join(format!("project-{number}"))).collect();
     projects.iter().for_each(|project| fill(project, TASKS));
@@ -105,8 +107,8 @@ fn cold() -> Vec<Figure> {
     }
     let pss: f64 = home.daemons().into_iter().map(pss).sum();
     vec![
-        Figure::at_most("cold start and first search over 10,000 files", cold.as_secs_f64(), 2.0, "s"),
-        Figure::at_most("daemon with those files searched, PSS", pss, 100.0, "MiB"),
+        Measurement::at_most("cold start and first search over 10,000 files", cold.as_secs_f64(), 2.0, "s"),
+        Measurement::at_most("daemon with those files searched, PSS", pss, 100.0, "MiB"),
     ]
 }
 
@@ -151,7 +153,7 @@ fn disk_alone(project: &Path) -> Duration {
         File::open(project).and_then(|directory| directory.sync_all()).expect("the directory is flushed");
         began.elapsed()
     });
-    spread(times.collect()).p50
+    percentiles(times.collect()).p50
 }
 
 /// Memory of a process, shared pages divided by those who share them.

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::spine::{Line, first_answer};
+use super::process::{ProxyProcess, first_answer};
 use super::writes::disk_alone;
-use super::{Figure, Spread, ms, spread};
+use super::{Measurement, Percentiles, ms, percentiles};
 use crate::harness::Home;
 
 /// Nodes, questions, and the goal for the middle of them.
@@ -22,11 +22,11 @@ const WRITE_GOAL: f64 = 1.5;
 const REVIEWED: usize = 16_000;
 
 /// All figures of this part.
-pub fn figures() -> Vec<Figure> {
-    let mut figures: Vec<Figure> = SIZES.into_iter().flat_map(next).collect();
-    figures.extend(set_status());
-    figures.extend(reviewing());
-    figures
+pub fn measurements() -> Vec<Measurement> {
+    let mut measurements: Vec<Measurement> = SIZES.into_iter().flat_map(next).collect();
+    measurements.extend(set_status());
+    measurements.extend(reviewing());
+    measurements
 }
 
 /// A root above layers; each task needs two of the layer below, the lower half is complete. What does not fill a
@@ -81,12 +81,12 @@ fn frontier(home: &Home) -> Value {
     serde_json::from_str(text).expect("JSON")
 }
 
-fn ask_often(line: &mut Line, question: &str, times: usize) -> Spread {
+fn ask_often(line: &mut ProxyProcess, question: &str, times: usize) -> Percentiles {
     line.ask(question);
-    spread((0..times).map(|_| line.ask(question)).collect())
+    percentiles((0..times).map(|_| line.ask(question)).collect())
 }
 
-fn next((nodes, times, goal): (usize, usize, Option<f64>)) -> Vec<Figure> {
+fn next((nodes, times, goal): (usize, usize, Option<f64>)) -> Vec<Measurement> {
     let home = Home::new();
     home.write("plan.vine", layered(nodes));
     let seen = frontier(&home);
@@ -95,13 +95,13 @@ fn next((nodes, times, goal): (usize, usize, Option<f64>)) -> Vec<Figure> {
     let times = ask_often(&mut line, &question("vine_next", &json!({ "file": "plan.vine" })), times);
     let what = format!("vine_next, {total} nodes, {ready} ready, p50");
     let middle = match goal {
-        Some(goal) => Figure::at_most(what, ms(times.p50), goal, "ms"),
-        None => Figure::note(what, format!("{:.2} ms", ms(times.p50))),
+        Some(goal) => Measurement::at_most(what, ms(times.p50), goal, "ms"),
+        None => Measurement::note(what, format!("{:.2} ms", ms(times.p50))),
     };
-    vec![middle, Figure::note("… p95", format!("{:.2} ms", ms(times.p95)))]
+    vec![middle, Measurement::note("… p95", format!("{:.2} ms", ms(times.p95)))]
 }
 
-fn set_status() -> Vec<Figure> {
+fn set_status() -> Vec<Measurement> {
     let home = Home::new();
     let text = layered(5_000);
     home.write("plan.vine", &text);
@@ -120,16 +120,16 @@ fn set_status() -> Vec<Figure> {
         written.push(began.elapsed());
     }
     assert_eq!(frontier(&home)["progress"]["by_status"]["planning"], 0, "the last one was taken back");
-    let (disk, written) = (spread(disk), spread(written));
-    let both = |spread: Spread| format!("{:.2} / {:.2} ms", ms(spread.p50), ms(spread.p95));
+    let (disk, written) = (percentiles(disk), percentiles(written));
+    let both = |percentiles: Percentiles| format!("{:.2} / {:.2} ms", ms(percentiles.p50), ms(percentiles.p95));
     vec![
-        Figure::note("disk: write, flush, rename over, flush, p50 / p95", both(disk)),
-        Figure::note("set_status in 5,000 nodes acknowledged, p50 / p95", both(written)),
-        Figure::at_most("… above the disk, p50", ms(written.p50) - ms(disk.p50), WRITE_GOAL, "ms"),
+        Measurement::note("disk: write, flush, rename over, flush, p50 / p95", both(disk)),
+        Measurement::note("set_status in 5,000 nodes acknowledged, p50 / p95", both(written)),
+        Measurement::at_most("… above the disk, p50", ms(written.p50) - ms(disk.p50), WRITE_GOAL, "ms"),
     ]
 }
 
-fn reviewing() -> Vec<Figure> {
+fn reviewing() -> Vec<Measurement> {
     let time = |status: &str| {
         let home = Home::new();
         home.write("plan.vine", fan(REVIEWED, status));
@@ -141,10 +141,10 @@ fn reviewing() -> Vec<Figure> {
     };
     let (to_do, reviewed) = (time("notstarted"), time("reviewing"));
     vec![
-        Figure::note(
+        Measurement::note(
             "vine_next, 16,000 to do / under review, p50",
             format!("{:.1} / {:.1} ms", ms(to_do), ms(reviewed)),
         ),
-        Figure::at_most("under review : to do", reviewed.as_secs_f64() / to_do.as_secs_f64(), 2.0, "×"),
+        Measurement::at_most("under review : to do", reviewed.as_secs_f64() / to_do.as_secs_f64(), 2.0, "×"),
     ]
 }

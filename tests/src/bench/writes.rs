@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::{Figure, Spread, ms, spread};
+use super::{Measurement, Percentiles, ms, percentiles};
 use crate::harness::Home;
 
 const WRITES: usize = 400;
@@ -18,7 +18,7 @@ const NOTE: usize = 2_000;
 const GOAL: f64 = 1.2;
 
 /// All figures of this part.
-pub fn figures() -> Vec<Figure> {
+pub fn measurements() -> Vec<Measurement> {
     let home = Home::new();
     let text = "words ".repeat(NOTE / 6);
     home.write("vault/note.md", format!("{text}|"));
@@ -39,16 +39,16 @@ pub fn figures() -> Vec<Figure> {
         client.call_ok("vault_create", arguments);
         created.push(began.elapsed());
     }
-    let [over, new, replaced, created] = [over, new, replaced, created].map(spread);
-    let both = |spread: Spread| format!("{:.2} / {:.2} ms", ms(spread.p50), ms(spread.p95));
-    let above = |seen: Spread, disk: Spread| ms(seen.p50) - ms(disk.p50);
+    let [over, new, replaced, created] = [over, new, replaced, created].map(percentiles);
+    let both = |percentiles: Percentiles| format!("{:.2} / {:.2} ms", ms(percentiles.p50), ms(percentiles.p95));
+    let above = |seen: Percentiles, disk: Percentiles| ms(seen.p50) - ms(disk.p50);
     vec![
-        Figure::note("disk: write, flush, rename over, flush, p50 / p95", both(over)),
-        Figure::note("vault_replace acknowledged, p50 / p95", both(replaced)),
-        Figure::at_most("… above the disk, p50", above(replaced, over), GOAL, "ms"),
-        Figure::note("disk: write, flush, rename to a new name, flush", both(new)),
-        Figure::note("vault_create acknowledged, p50 / p95", both(created)),
-        Figure::at_most("… above the disk, p50", above(created, new), GOAL, "ms"),
+        Measurement::note("disk: write, flush, rename over, flush, p50 / p95", both(over)),
+        Measurement::note("vault_replace acknowledged, p50 / p95", both(replaced)),
+        Measurement::at_most("… above the disk, p50", above(replaced, over), GOAL, "ms"),
+        Measurement::note("disk: write, flush, rename to a new name, flush", both(new)),
+        Measurement::note("vault_create acknowledged, p50 / p95", both(created)),
+        Measurement::at_most("… above the disk, p50", above(created, new), GOAL, "ms"),
     ]
 }
 

@@ -11,8 +11,8 @@ fn main() {
     for (name, part) in bench::PARTS {
         if wanted.is_empty() || wanted.iter().any(|word| word == name) {
             println!("{name}");
-            for figure in part() {
-                println!("  {figure}");
+            for measurement in part() {
+                println!("  {measurement}");
             }
         }
     }

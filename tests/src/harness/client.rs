@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::wait::PATIENCE;
+use super::wait::WAIT_TIMEOUT;
 
 /// A host that has started a proxy.
 #[derive(Debug)]
@@ -92,7 +92,7 @@ impl Client {
     pub fn next_message(&mut self) -> Value {
         match self.aside.pop_front() {
             Some(message) => message,
-            None => self.read(PATIENCE).expect("a message in time"),
+            None => self.read(WAIT_TIMEOUT).expect("a message in time"),
         }
     }
 
@@ -116,7 +116,7 @@ impl Client {
         if let Some(place) = self.aside.iter().position(|message| is_answer(message, id)) {
             return self.aside.remove(place).expect("it is there");
         }
-        let end = Instant::now() + PATIENCE;
+        let end = Instant::now() + WAIT_TIMEOUT;
         loop {
             let left = end.saturating_duration_since(Instant::now());
             let message = self.read(left).unwrap_or_else(|| panic!("no answer to request {id} in time"));

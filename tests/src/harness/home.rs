@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use trellis_protocol::endpoint::Places;
+use trellis_protocol::endpoint::TrellisPaths;
 use trellis_proxy::surroundings;
 
 use super::{Client, programs};
@@ -33,8 +33,8 @@ impl Home {
     }
 
     /// An account whose daemon also has the family that exists only in tests.
-    pub fn rehearsing() -> Self {
-        Self::with_daemon(programs::rehearsal_daemon())
+    pub fn with_fixtures() -> Self {
+        Self::with_daemon(programs::fixture_daemon())
     }
 
     fn with_daemon(daemon: PathBuf) -> Self {
@@ -67,12 +67,12 @@ impl Home {
     }
 
     /// Where the programs of this home look for each other.
-    pub fn places(&self) -> Places {
+    pub fn paths(&self) -> TrellisPaths {
         let command = self.command(&self.daemon);
-        let mut around = surroundings::gather();
+        let mut account = surroundings::gather();
         let set = |(name, value): (&OsStr, Option<&OsStr>)| Some((name.to_owned(), value?.to_owned()));
-        around.variables = command.get_envs().filter_map(set).collect();
-        Places::of(&around)
+        account.variables = command.get_envs().filter_map(set).collect();
+        TrellisPaths::of(&account)
     }
 
     /// Writes a file below the project, and the directories above it.

@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use serde_json::{Value, json};
 
 use super::Home;
-use super::wait::PATIENCE;
+use super::wait::WAIT_TIMEOUT;
 
 /// A key that tests use.
 pub const KEY: &str = "a-key-of-the-tests";
@@ -19,32 +19,29 @@ pub fn free_port() -> u16 {
 
 /// A caller over HTTP, with the headers that it always sends.
 #[derive(Debug, Clone)]
-pub struct Web {
+pub struct HttpClient {
     /// Where the gateway listens.
     pub address: SocketAddr,
     headers: Vec<(String, String)>,
 }
 
-/// An answer.
 #[derive(Debug)]
-pub struct Reply {
-    /// Its status.
+pub struct HttpResponse {
     pub status: u16,
     /// Its headers, names in lower case.
     pub headers: Vec<(String, String)>,
-    /// Its body.
     pub body: Vec<u8>,
 }
 
 /// A connection that stays open.
 #[derive(Debug)]
-pub struct Line {
+pub struct HttpConnection {
     reader: BufReader<TcpStream>,
 }
 
 impl Home {
     /// Turns the gateway on, with these settings besides, and starts the daemon.
-    pub fn gateway(self, settings: &[(&str, &str)]) -> (Self, Web) {
+    pub fn gateway(self, settings: &[(&str, &str)]) -> (Self, HttpClient) {
         let port = free_port();
         let mut home = self.with("ENABLE_HTTP", "true").with("PORT", port.to_string()).with("API_KEYS", KEY);
         for (name, value) in settings {
@@ -52,13 +49,14 @@ impl Home {
         }
         let output = home.trellisd(&["up"]);
         assert!(output.status.success(), "{output:?}");
-        let web =
-            Web::at(port).with("X-API-Key", KEY).with("X-Trellis-Project", home.project().to_str().expect("text"));
+        let web = HttpClient::at(port)
+            .with("X-API-Key", KEY)
+            .with("X-Trellis-Project", home.project().to_str().expect("text"));
         (home, web)
     }
 }
 
-impl Web {
+impl HttpClient {
     /// A caller of this port on this machine, who sends no header but the host.
     pub fn at(port: u16) -> Self {
         Self { address: SocketAddr::from(([127, 0, 0, 1], port)), headers: Vec::new() }
@@ -82,11 +80,11 @@ impl Web {
     }
 
     /// Opens a connection.
-    pub fn open(&self) -> Line {
+    pub fn open(&self) -> HttpConnection {
         let stream = TcpStream::connect(self.address).expect("somebody listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a limit");
-        stream.set_write_timeout(Some(PATIENCE)).expect("a limit");
-        Line { reader: BufReader::new(stream) }
+        stream.set_read_timeout(Some(WAIT_TIMEOUT)).expect("a limit");
+        stream.set_write_timeout(Some(WAIT_TIMEOUT)).expect("a limit");
+        HttpConnection { reader: BufReader::new(stream) }
     }
 
     /// The bytes of a request.
@@ -106,7 +104,7 @@ impl Web {
 
     /// Sends a request on a connection of its own.
     #[track_caller]
-    pub fn send(&self, method: &str, path: &str, body: Option<&[u8]>) -> Reply {
+    pub fn send(&self, method: &str, path: &str, body: Option<&[u8]>) -> HttpResponse {
         let mut line = self.open();
         line.write(&self.bytes(method, path, body));
         line.reply_to(method)
@@ -114,13 +112,12 @@ impl Web {
 
     /// Asks for a path.
     #[track_caller]
-    pub fn get(&self, path: &str) -> Reply {
+    pub fn get(&self, path: &str) -> HttpResponse {
         self.send("GET", path, None)
     }
 
-    /// Posts JSON.
     #[track_caller]
-    pub fn post(&self, path: &str, body: &Value) -> Reply {
+    pub fn post(&self, path: &str, body: &Value) -> HttpResponse {
         self.with("Content-Type", "application/json").send("POST", path, Some(body.to_string().as_bytes()))
     }
 
@@ -132,9 +129,9 @@ impl Web {
         reply.json()
     }
 
-    /// Posts a message to an MCP path, as a client of either era does.
+    /// Posts a message to an MCP path, as a client of either kind of revision does.
     #[track_caller]
-    pub fn message(&self, path: &str, message: &Value) -> Reply {
+    pub fn message(&self, path: &str, message: &Value) -> HttpResponse {
         self.with("Accept", "application/json, text/event-stream").post(path, message)
     }
 
@@ -152,9 +149,9 @@ impl Web {
         (web, reply.answer()["result"].clone())
     }
 
-    /// Sends a request of the modern era, with the headers that belong to it.
+    /// Sends a request of a revision without a handshake, with the headers that belong to it.
     #[track_caller]
-    pub fn modern(&self, path: &str, method: &str, mut params: Value) -> Reply {
+    pub fn modern(&self, path: &str, method: &str, mut params: Value) -> HttpResponse {
         params["_meta"]["io.modelcontextprotocol/protocolVersion"] = "2026-07-28".into();
         params["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});
         params["_meta"]["io.modelcontextprotocol/clientInfo"] = json!({ "name": "test", "version": "1" });
@@ -166,7 +163,7 @@ impl Web {
     }
 }
 
-impl Line {
+impl HttpConnection {
     /// Sends bytes as they are.
     #[track_caller]
     pub fn write(&mut self, bytes: &[u8]) {
@@ -180,12 +177,12 @@ impl Line {
 
     /// Reads the next answer.
     #[track_caller]
-    pub fn reply(&mut self) -> Reply {
+    pub fn reply(&mut self) -> HttpResponse {
         self.reply_to("GET")
     }
 
     #[track_caller]
-    fn reply_to(&mut self, method: &str) -> Reply {
+    fn reply_to(&mut self, method: &str) -> HttpResponse {
         let mut reply = self.head();
         if method == "HEAD" || reply.status == 204 || reply.status == 202 {
             return reply;
@@ -205,7 +202,7 @@ impl Line {
 
     /// Reads the head of an answer alone; its body may be a stream.
     #[track_caller]
-    pub fn head(&mut self) -> Reply {
+    pub fn head(&mut self) -> HttpResponse {
         let first = self.text_line();
         let status = first.split(' ').nth(1).and_then(|status| status.parse().ok());
         let status = status.unwrap_or_else(|| panic!("no status in {first:?}"));
@@ -215,7 +212,7 @@ impl Line {
             let Some((name, value)) = line.split_once(": ") else { break };
             headers.push((name.to_ascii_lowercase(), value.to_owned()));
         }
-        Reply { status, headers, body: Vec::new() }
+        HttpResponse { status, headers, body: Vec::new() }
     }
 
     /// The next chunk of a stream; none at its end.
@@ -264,7 +261,7 @@ fn events(bytes: &[u8]) -> Vec<Value> {
         .collect()
 }
 
-impl Reply {
+impl HttpResponse {
     /// The value of a header.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())

@@ -20,5 +20,5 @@ pub mod wait;
 
 pub use client::Client;
 pub use home::Home;
-pub use http::Web;
-pub use wait::until;
+pub use http::HttpClient;
+pub use wait::wait_until;

@@ -25,19 +25,17 @@ fn directory() -> &'static PathBuf {
     })
 }
 
-/// The proxy.
 pub fn proxy() -> PathBuf {
     directory().join("trellis-mcp")
 }
 
-/// The daemon.
 pub fn daemon() -> PathBuf {
     directory().join("trellisd")
 }
 
 /// The daemon with the family that exists only in tests.
-pub fn rehearsal_daemon() -> PathBuf {
-    directory().join("trellisd-rehearsal")
+pub fn fixture_daemon() -> PathBuf {
+    directory().join("trellisd-fixture")
 }
 
 /// A test is in `target/<profile>/deps`, a bench in `target/<profile>`.

@@ -1,230 +1,75 @@
 //! What the tools take, checked argument by argument. Null counts as absent, except where an update takes something
-//! away with it; unknown arguments are ignored.
+//! away with it. Lengths count characters.
 
 use std::path::PathBuf;
 
-use serde_json::{Map, Number, Value, json};
-use trellis_protocol::Failure;
+use serde_json::{Number, Value, json};
 
 use super::error::BoardError;
-use super::given::Given;
 use super::model::{Lane, Priority};
-use super::rules::{self, Rule};
-use crate::tools::Arguments;
+use crate::arguments;
+use crate::families::error::ArgumentError;
+use crate::families::fields::{object, rows_of};
+use crate::families::shapes::{Shape, integer, list, one_of, project_root, shape, text};
 
-type Object = Map<String, Value>;
+/// The most tags of a task.
+const TAGS: usize = 10;
+/// The most tasks of one batch.
+const BATCH: usize = 100;
+/// How many tasks an answer holds when nobody says.
+const USUAL_TASKS: usize = 50;
 
 /// What `vbm_update_task` can change.
-pub const CHANGEABLE: [&str; 7] = ["title", "description", "priority", "lane", "estimatedHours", "tags", "assignee"];
+const CHANGEABLE: [&str; 7] = ["title", "description", "priority", "lane", "estimatedHours", "tags", "assignee"];
 
-/// A task to be made.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NewTask {
-    /// Clean, not empty.
-    pub title: String,
-    /// May be empty.
-    pub description: String,
-    /// How much it matters.
-    pub priority: Priority,
-    /// Where it goes.
-    pub lane: Lane,
-    /// In hours.
-    pub estimate: Option<Number>,
-    /// Without duplicates.
-    pub tags: Vec<String>,
-    /// Who does it.
-    pub assignee: Option<String>,
-}
+const HASH: &str = "Only if the board still has this hash of vbm_get_board";
+const PROJECT: &str = "Absolute path of another project";
 
-/// For `vbm_create_task`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CreateArgs {
-    /// The task.
-    pub task: NewTask,
-    /// Whose board.
-    pub project_root: Option<PathBuf>,
-}
-
-/// For `vbm_batch_create`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BatchArgs {
-    /// The tasks; at least one.
-    pub tasks: Vec<NewTask>,
-    /// Whose board.
-    pub project_root: Option<PathBuf>,
-}
-
-/// For `vbm_update_task`: what is none stays.
-#[derive(Debug, Clone, PartialEq)]
-pub struct UpdateArgs {
-    /// Which task.
-    pub id: String,
-    /// Clean, not empty.
-    pub title: Option<String>,
-    /// May be empty.
-    pub description: Option<String>,
-    /// How much it matters.
-    pub priority: Option<Priority>,
-    /// Where it goes.
-    pub lane: Option<Lane>,
-    /// In hours; some none takes the estimate away.
-    pub estimate: Option<Option<Number>>,
-    /// Without duplicates.
-    pub tags: Option<Vec<String>>,
-    /// Who does it; some none is nobody.
-    pub assignee: Option<Option<String>>,
-    /// The hash that the caller has read.
-    pub if_match: Option<String>,
-    /// Whose board.
-    pub project_root: Option<PathBuf>,
-}
-
-/// For `vbm_move_task`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct MoveArgs {
-    /// Which task.
-    pub id: String,
-    /// Where it goes.
-    pub lane: Lane,
-    /// Why.
-    pub comment: Option<String>,
-    /// The hash that the caller has read.
-    pub if_match: Option<String>,
-    /// Whose board.
-    pub project_root: Option<PathBuf>,
-}
-
-/// For `vbm_delete_task`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DeleteArgs {
-    /// Which task.
-    pub id: String,
-    /// The hash that the caller has read.
-    pub if_match: Option<String>,
-    /// Whose board.
-    pub project_root: Option<PathBuf>,
-}
-
-/// For `vbm_get_task`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct GetArgs {
-    /// Which task.
-    pub id: String,
-    /// Whose board.
-    pub project_root: Option<PathBuf>,
-}
-
-/// For `vbm_list_tasks`: all that are given must hold.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ListArgs {
-    /// The lane.
-    pub lane: Option<Lane>,
-    /// The same under its other name.
-    pub status: Option<Lane>,
-    /// The priority.
-    pub priority: Option<Priority>,
-    /// One of its tags.
-    pub tag: Option<String>,
-    /// At most so many.
-    pub limit: usize,
-    /// Whose board.
-    pub project_root: Option<PathBuf>,
-}
-
-/// For `vbm_search_tasks`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SearchArgs {
-    /// Not empty.
-    pub query: String,
-    /// Only here.
-    pub lane: Option<Lane>,
-    /// At most so many.
-    pub limit: usize,
-    /// Whose board.
-    pub project_root: Option<PathBuf>,
-}
-
-/// For `vbm_get_board` and `vbm_get_stats`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BoardArgs {
-    /// Whose board.
-    pub project_root: Option<PathBuf>,
-}
-
-impl Arguments for CreateArgs {
-    fn schema() -> Value {
-        schema(task_properties(), &["title"])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let given = Given::of(arguments);
-        Ok(Self { task: given.new_task()?, project_root: given.project_root()? })
+arguments! {
+    pub struct NewTask {
+        title: String = title().required(), "";
+        description: String = description().or(String::new()), "";
+        priority: Priority = priority().or(Priority::Medium), "";
+        lane: Lane = lane().or(Lane::Backlog), "";
+        estimate as "estimatedHours": Option<Number> = hours().or(None), "";
+        tags: Vec<String> = tags().or(Vec::new()), "";
+        assignee: Option<String> = assignee().or(None), "";
     }
 }
 
-impl Arguments for BatchArgs {
-    fn schema() -> Value {
-        let mut tasks = Rule::Tasks.schema();
-        tasks["items"] = json!({ "type": "object", "properties": task_properties(), "required": ["title"] });
-        schema(json!({ "tasks": tasks }), &["tasks"])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let given = Given::of(arguments);
-        let tasks = match given.value("tasks") {
-            Some(Value::Array(tasks)) => tasks,
-            other => return Err(BoardError::wrong("tasks", Rule::Tasks, other).into()),
-        };
-        let issue = match tasks.len() {
-            0 => Some("is empty".to_owned()),
-            count if count > rules::BATCH => Some(format!("has {count} items, at most {} are allowed", rules::BATCH)),
-            _ => None,
-        };
-        if let Some(issue) = issue {
-            return Err(BoardError::argument("tasks", Rule::Tasks, issue).into());
-        }
-        let task = |(place, item): (usize, &Value)| match item {
-            Value::Object(object) => Given { object, prefix: format!("tasks[{place}].") }.new_task(),
-            other => Err(BoardError::wrong(format!("tasks[{place}]"), Rule::Item, Some(other))),
-        };
-        let tasks = tasks.iter().enumerate().map(task).collect::<Result<_, _>>()?;
-        Ok(Self { tasks, project_root: given.project_root()? })
+arguments! {
+    pub struct CreateArgs else BoardError {
+        task: NewTask = rows_of::<NewTask>(), "";
+        project_root: Option<PathBuf> = project().optional(), PROJECT;
     }
 }
 
-impl Arguments for UpdateArgs {
-    fn schema() -> Value {
-        let mut properties = with_id(json!({}));
-        extend(&mut properties, task_properties());
-        properties["if_match"] = if_match_schema();
-        schema(properties, &["id"])
+arguments! {
+    pub struct BatchArgs else BoardError {
+        tasks: Vec<NewTask> = tasks().required(), "";
+        project_root: Option<PathBuf> = project().optional(), PROJECT;
     }
+}
 
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let given = Given::of(arguments);
-        let emptied = |name: &str| arguments.get(name).is_some_and(Value::is_null);
-        let update = Self {
-            id: given.id()?,
-            title: given.value("title").map(|_| given.title()).transpose()?,
-            description: given.description()?,
-            priority: given.priority()?,
-            lane: given.lane("lane")?,
-            estimate: if emptied("estimatedHours") { Some(None) } else { given.hours()?.map(Some) },
-            tags: given.tags()?,
-            assignee: if emptied("assignee") { Some(None) } else { given.assignee()? },
-            if_match: given.if_match()?,
-            project_root: given.project_root()?,
-        };
-        match update.changed().is_empty() {
-            true => Err(BoardError::NothingGiven { fields: &CHANGEABLE }.into()),
-            false => Ok(update),
-        }
+arguments! {
+    /// What is none stays; some none takes it away.
+    pub struct UpdateArgs else BoardError {
+        id: String = id().required(), "";
+        title: Option<String> = title().optional(), "";
+        description: Option<String> = description().optional(), "";
+        priority: Option<Priority> = priority().optional(), "";
+        lane: Option<Lane> = lane().optional(), "";
+        estimate as "estimatedHours": Option<Option<Number>> = hours().optional().takes_null(), "";
+        tags: Option<Vec<String>> = tags().optional(), "";
+        assignee: Option<Option<String>> = assignee().optional().takes_null(), "";
+        if_match: Option<String> = hash().optional(), HASH;
+        project_root: Option<PathBuf> = project().optional(), PROJECT;
     }
 }
 
 impl UpdateArgs {
-    /// The names of what was given, in the order of the table.
-    pub fn changed(&self) -> Vec<&'static str> {
+    /// The names of what was given, in the order of the table; there must be one.
+    pub fn changed(&self) -> Result<Vec<&'static str>, BoardError> {
         let given = [
             self.title.is_some(),
             self.description.is_some(),
@@ -234,146 +79,212 @@ impl UpdateArgs {
             self.tags.is_some(),
             self.assignee.is_some(),
         ];
-        CHANGEABLE.into_iter().zip(given).filter(|(_, given)| *given).map(|(name, _)| name).collect()
-    }
-}
-
-impl Arguments for MoveArgs {
-    fn schema() -> Value {
-        let properties =
-            json!({ "lane": Rule::Lane.schema(), "comment": Rule::Comment.schema(), "if_match": if_match_schema() });
-        schema(with_id(properties), &["id", "lane"])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let given = Given::of(arguments);
-        let id = given.id()?;
-        let lane = given.lane("lane")?.ok_or_else(|| given.wrong("lane", Rule::Lane))?;
-        let comment = given.text("comment", Rule::Comment, rules::COMMENT)?.map(str::trim).map(str::to_owned);
-        let comment = comment.filter(|comment| !comment.is_empty());
-        Ok(Self { id, lane, comment, if_match: given.if_match()?, project_root: given.project_root()? })
-    }
-}
-
-impl Arguments for DeleteArgs {
-    fn schema() -> Value {
-        schema(with_id(json!({ "if_match": if_match_schema() })), &["id"])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let given = Given::of(arguments);
-        Ok(Self { id: given.id()?, if_match: given.if_match()?, project_root: given.project_root()? })
-    }
-}
-
-impl Arguments for GetArgs {
-    fn schema() -> Value {
-        schema(with_id(json!({})), &["id"])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let given = Given::of(arguments);
-        Ok(Self { id: given.id()?, project_root: given.project_root()? })
-    }
-}
-
-impl Arguments for ListArgs {
-    fn schema() -> Value {
-        let properties = json!({
-            "lane": Rule::Lane.schema(),
-            "priority": Rule::Priority.schema(),
-            "status": { "type": "string", "description": "Same as lane" },
-            "tag": { "type": "string" },
-            "limit": limit_schema(),
-        });
-        schema(properties, &[])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let given = Given::of(arguments);
-        Ok(Self {
-            lane: given.lane("lane")?,
-            status: given.lane("status")?,
-            priority: given.priority()?,
-            tag: given.value("tag").map(|value| given.word("tag", Rule::Tag, value, rules::WORD)).transpose()?,
-            limit: given.limit()?,
-            project_root: given.project_root()?,
-        })
-    }
-}
-
-impl Arguments for SearchArgs {
-    fn schema() -> Value {
-        let properties = json!({ "query": Rule::Query.schema(), "lane": Rule::Lane.schema(), "limit": limit_schema() });
-        schema(properties, &["query"])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let given = Given::of(arguments);
-        let query = given.text("query", Rule::Query, rules::QUERY)?.ok_or_else(|| given.wrong("query", Rule::Query))?;
-        if query.trim().is_empty() {
-            return Err(given.refused("query", Rule::Query, "is empty").into());
+        let changed = CHANGEABLE.into_iter().zip(given).filter(|(_, given)| *given).map(|(name, _)| name);
+        match changed.collect::<Vec<_>>() {
+            none if none.is_empty() => Err(BoardError::NothingGiven { fields: &CHANGEABLE }),
+            changed => Ok(changed),
         }
-        let (lane, limit) = (given.lane("lane")?, given.limit()?);
-        Ok(Self { query: query.to_owned(), lane, limit, project_root: given.project_root()? })
     }
 }
 
-impl Arguments for BoardArgs {
-    fn schema() -> Value {
-        schema(json!({}), &[])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        Ok(Self { project_root: Given::of(arguments).project_root()? })
-    }
-}
-
-fn schema(mut properties: Value, required: &[&str]) -> Value {
-    properties["project_root"] = json!({ "type": "string", "description": "Absolute path of another project" });
-    match required {
-        [] => json!({ "type": "object", "properties": properties }),
-        required => json!({ "type": "object", "properties": properties, "required": required }),
+arguments! {
+    pub struct MoveArgs else BoardError {
+        id: String = id().required(), "";
+        lane: Lane = lane().required(), "";
+        comment: Option<String> = comment().or(None), "";
+        if_match: Option<String> = hash().optional(), HASH;
+        project_root: Option<PathBuf> = project().optional(), PROJECT;
     }
 }
 
-fn task_properties() -> Value {
-    json!({
-        "title": Rule::Title.schema(),
-        "description": Rule::Description.schema(),
-        "priority": Rule::Priority.schema(),
-        "lane": Rule::Lane.schema(),
-        "estimatedHours": Rule::Hours.schema(),
-        "tags": Rule::Tags.schema(),
-        "assignee": Rule::Assignee.schema(),
+arguments! {
+    pub struct DeleteArgs else BoardError {
+        id: String = id().required(), "";
+        if_match: Option<String> = hash().optional(), HASH;
+        project_root: Option<PathBuf> = project().optional(), PROJECT;
+    }
+}
+
+arguments! {
+    pub struct GetArgs else BoardError {
+        id: String = id().required(), "";
+        project_root: Option<PathBuf> = project().optional(), PROJECT;
+    }
+}
+
+arguments! {
+    /// All that are given must hold; the status is the lane under its other name.
+    pub struct ListArgs else BoardError {
+        lane: Option<Lane> = lane().optional().first(), "";
+        priority: Option<Priority> = priority().optional(), "";
+        status: Option<Lane> = lane().bare().optional().first(), "Same as lane";
+        tag: Option<String> = tag().bare().optional(), "";
+        limit: usize = limit().default(USUAL_TASKS), "";
+        project_root: Option<PathBuf> = project().optional(), PROJECT;
+    }
+}
+
+arguments! {
+    pub struct SearchArgs else BoardError {
+        query: String = query().required(), "";
+        lane: Option<Lane> = lane().optional(), "";
+        limit: usize = limit().default(USUAL_TASKS), "";
+        project_root: Option<PathBuf> = project().optional(), PROJECT;
+    }
+}
+
+arguments! {
+    pub struct BoardArgs else BoardError {
+        project_root: Option<PathBuf> = project().optional(), PROJECT;
+    }
+}
+
+fn title() -> impl Shape<Value = String> {
+    word().hint("Send a title of 1 to 100 characters.")
+}
+
+fn description() -> impl Shape<Value = String> {
+    text_up_to(2000).hint("Send a description of at most 2000 characters, or leave it out.")
+}
+
+fn lane() -> impl Shape<Value = Lane> {
+    let wanted = "one of `backlog`, `todo`, `in_progress`, `code_review`, `done`, `recovery`";
+    one_of(Lane::ALL.map(Lane::word), wanted, Lane::named)
+        .hint("Use one of backlog, todo, in_progress, code_review, done, recovery.")
+}
+
+fn priority() -> impl Shape<Value = Priority> {
+    one_of(Priority::ALL.map(Priority::word), "one of `low`, `medium`, `high`, `critical`", Priority::named)
+        .hint("Use one of low, medium, high, critical.")
+}
+
+/// None takes the estimate away.
+fn hours() -> impl Shape<Value = Option<Number>> {
+    let schema = || json!({ "type": ["number", "null"], "minimum": 0.5, "maximum": 40 });
+    let hours = |value: &Value| match value {
+        Value::Null => Some(None),
+        Value::Number(hours) => {
+            hours.as_f64().filter(|hours| (0.5..=40.0).contains(hours)).map(|_| Some(hours.clone()))
+        }
+        _ => None,
+    };
+    shape(schema, "a number from 0.5 to 40", hours).hint("Send a number from 0.5 to 40, or null.")
+}
+
+/// Duplicates go before the tags are counted.
+fn tags() -> impl Shape<Value = Vec<String>> {
+    let tags = list(word(), "a list of texts", |_| Ok(())).with("maxItems", TAGS).then(|all| {
+        let mut tags: Vec<String> = Vec::new();
+        for tag in all {
+            if !tags.contains(&tag) {
+                tags.push(tag);
+            }
+        }
+        let too_many = || ArgumentError::is(format!("has more than {TAGS} tags"));
+        if tags.len() > TAGS { Err(too_many()) } else { Ok(tags) }
+    });
+    tags.hint(TAGS_HINT)
+}
+
+const TAGS_HINT: &str = "Send at most 10 tags of 1 to 100 characters each.";
+
+fn tag() -> impl Shape<Value = String> {
+    word().hint(TAGS_HINT)
+}
+
+/// None is nobody, also said with an empty name.
+fn assignee() -> impl Shape<Value = Option<String>> {
+    let schema = || json!({ "type": ["string", "null"], "maxLength": 100 });
+    let name = |value: &Value| match value {
+        Value::Null => Some(String::new()),
+        value => value.as_str().map(on_one_line),
+    };
+    let assignee =
+        shape(schema, "a text", name).then(|name| Ok(Some(fits(name, 100)?).filter(|name| !name.is_empty())));
+    assignee.hint("Send a name of at most 100 characters, or null.")
+}
+
+fn comment() -> impl Shape<Value = Option<String>> {
+    let comment = text_up_to(500).then(|text| Ok(Some(text.trim().to_owned()).filter(|text| !text.is_empty())));
+    comment.hint("Send a comment of at most 500 characters, or leave it out.")
+}
+
+/// Also of the form that older files hold.
+fn id() -> impl Shape<Value = String> {
+    let schema = || json!({ "type": "string", "pattern": "^task-[A-Za-z0-9_-]{1,45}$" });
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let id = move |value: &Value| {
+        let tail = value.as_str()?.strip_prefix("task-")?;
+        ((1..=45).contains(&tail.len()) && tail.bytes().all(plain)).then(|| format!("task-{tail}"))
+    };
+    shape(schema, "an id such as `task-abc123`", id).hint("Take the id from vbm_list_tasks or vbm_search_tasks.")
+}
+
+fn query() -> impl Shape<Value = String> {
+    let query = text("a text").with("minLength", 1).with("maxLength", 500).then(|query| fits(query, 500));
+    let some = |query: String| if query.trim().is_empty() { Err(ArgumentError::is("is empty")) } else { Ok(query) };
+    let query = query.then(some);
+    query.hint("Send a query of 1 to 500 characters.")
+}
+
+fn limit() -> impl Shape<Value = usize> {
+    integer(1..=200).hint("Send a limit from 1 to 200, or leave it out for 50.")
+}
+
+fn tasks() -> impl Shape<Value = Vec<NewTask>> {
+    let tasks = list(object::<NewTask>("an object with a title"), "a list of tasks", |count| match count {
+        0 => Err(ArgumentError::is("is empty")),
+        count if count > BATCH => Err(ArgumentError::is(format!("has {count} items, at most {BATCH} are allowed"))),
+        _ => Ok(()),
+    });
+    let tasks = tasks.with("minItems", 1).with("maxItems", BATCH);
+    tasks.hint("Send a list of 1 to 100 objects, each with a title.")
+}
+
+fn hash() -> impl Shape<Value = String> {
+    text("a hash")
+        .then(|hash| Ok(hash.trim().to_owned()))
+        .hint("Send the hash that vbm_get_board returned, or leave it out.")
+}
+
+fn project() -> impl Shape<Value = PathBuf> {
+    project_root().hint("Send the absolute path of a project that is open in a session, or leave it out.")
+}
+
+/// A text of one line that is not empty.
+fn word() -> impl Shape<Value = String> {
+    text("a text").with("minLength", 1).with("maxLength", 100).then(|text| match on_one_line(&text) {
+        empty if empty.is_empty() => Err(ArgumentError::is("is empty")),
+        line => fits(line, 100),
     })
 }
 
-fn with_id(others: Value) -> Value {
-    let mut properties = json!({ "id": Rule::Id.schema() });
-    extend(&mut properties, others);
-    properties
+/// A text, taken as it is.
+fn text_up_to(most: usize) -> impl Shape<Value = String> {
+    text("a text").with("maxLength", most).then(move |text| fits(text, most))
 }
 
-fn extend(properties: &mut Value, others: Value) {
-    if let (Value::Object(properties), Value::Object(others)) = (properties, others) {
-        properties.extend(others);
+fn fits(text: String, most: usize) -> Result<String, ArgumentError> {
+    match text.chars().count() {
+        count if count > most => Err(ArgumentError::is(format!("has {count} characters, at most {most} are allowed"))),
+        _ => Ok(text),
     }
 }
 
-fn if_match_schema() -> Value {
-    json!({ "type": "string", "description": "Only if the board still has this hash of vbm_get_board" })
-}
-
-fn limit_schema() -> Value {
-    let mut limit = Rule::Limit.schema();
-    limit["default"] = rules::DEFAULT_LIMIT.into();
-    limit
+/// Trimmed, line breaks and tabs as blanks, without other control characters.
+fn on_one_line(text: &str) -> String {
+    let breaks = |c: char| matches!(c, '\t' | '\n' | '\u{b}' | '\u{c}' | '\r' | '\u{85}' | '\u{2028}' | '\u{2029}');
+    let text = text.replace("\r\n", " ");
+    let line = text.chars().map(|c| if breaks(c) { ' ' } else { c }).filter(|c| !c.is_control()).collect::<String>();
+    line.trim().to_owned()
 }
 
 #[cfg(test)]
 mod tests {
+    use trellis_protocol::Failure;
+
     use super::*;
+    use crate::families::Arguments;
 
     /// Parses; the expected error is the field that it names and what is wrong.
     #[track_caller]
@@ -415,7 +326,7 @@ mod tests {
         };
         let expected = json!(["t", "", "medium", "backlog", null, [], null, null]);
         check(json!({ "title": "t" }), all, Ok(expected.clone()));
-        let nulls = json!({ "title": "t", "description": null, "priority": null, "lane": null, "estimatedHours": null, "tags": null, "assignee": null, "project_root": null, "other": 3 });
+        let nulls = json!({ "title": "t", "description": null, "priority": null, "lane": null, "estimatedHours": null, "tags": null, "assignee": null, "project_root": null, "_other": 3 });
         check(nulls, all, Ok(expected));
         let given = json!({ "title": "t", "description": " a\nb ", "priority": "HIGH", "lane": "Done", "estimatedHours": 2.5, "tags": [" a ", "b", "a"], "assignee": " Ana ", "project_root": "/p" });
         check(given, all, Ok(json!(["t", " a\nb ", "high", "done", 2.5, ["a", "b"], "Ana", "/p"])));
@@ -514,13 +425,24 @@ mod tests {
 
     #[test]
     fn an_update_changes_what_it_names() {
-        let changed = |args: UpdateArgs| json!(args.changed());
+        let changed = |args: UpdateArgs| json!(args.changed().unwrap_or_default());
         check(json!({ "id": "task-1", "assignee": null, "title": "x" }), changed, Ok(json!(["title", "assignee"])));
         check(json!({ "id": "task-1", "estimatedHours": null }), changed, Ok(json!(["estimatedHours"])));
-        for nothing in [json!({ "id": "task-1" }), json!({ "id": "task-1", "title": null, "tags": null, "other": 1 })] {
-            check(nothing, changed, Err(("", "nothing to change was given")));
+        for nothing in [json!({ "id": "task-1" }), json!({ "id": "task-1", "title": null, "tags": null })] {
+            check(nothing, changed, Ok(json!([])));
         }
         check(json!({ "title": "x" }), changed, Err(("id", "is required")));
+    }
+
+    #[test]
+    fn unknown_names_are_refused_before_all_else() {
+        let count = |args: BatchArgs| json!(args.tasks.len());
+        let issue = "is no argument, but `tasks[1].title` is: there are `tasks[1].title`, `tasks[1].description`, \
+                     `tasks[1].priority`, `tasks[1].lane`, `tasks[1].estimatedHours`, `tasks[1].tags`, `tasks[1].assignee`";
+        check(json!({ "tasks": [{}, { "titel": "b" }] }), count, Err(("tasks[1].titel", issue)));
+        check(json!({ "tasks": [{ "title": "a", "_x": 1 }], "tool": 1 }), count, Ok(json!(1)));
+        let issue = "is no argument: there are `project_root`";
+        check::<BoardArgs>(json!({ "board": 1 }), |_| json!(0), Err(("board", issue)));
     }
 
     #[test]
@@ -561,5 +483,20 @@ mod tests {
             seen,
             Err(("if_match", "must be a hash, not `1`")),
         );
+    }
+
+    #[test]
+    fn a_line_is_a_line() {
+        for (text, expected) in [
+            ("  a b ", "a b"),
+            ("a\r\nb\nc\td", "a b c d"),
+            ("\u{0}a\u{1b}\u{7f}\u{9f}b", "ab"),
+            ("a\u{85}b\u{2028}c\u{2029}d\u{b}e", "a b c d e"),
+            ("\u{3000}あ\u{a0}", "あ"),
+            ("👨\u{200d}👩", "👨\u{200d}👩"),
+            (" \n\u{2028}", ""),
+        ] {
+            assert_eq!(on_one_line(text), expected, "{text:?}");
+        }
     }
 }

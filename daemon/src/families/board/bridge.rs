@@ -7,16 +7,19 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::error::BoardError;
+use super::error::{BoardError, named};
 use super::model::{Board, FILE_LIMIT};
-use super::parse::{Broken, parse};
+use super::parse::{InvalidBoard, parse};
 use super::render::render;
-use crate::disk::{Digest, RelativePath};
-use crate::families::edit::Edit;
-use crate::families::need::{
-    Carried, FileAt, FirstAt, Found, IsTaken, Links, Look, Model, ModelAt, ModelSeen, Place, Then, Unseen, WhichProject,
+use crate::disk::{
+    Digest, FileModel, FirstExisting, LoadedModel, PathExists, ReadError, ReadFile, ReadFileModel, RelativePath,
+    ResolvedPath, SymlinkPolicy, TreeLocation,
 };
-use crate::tools::Session;
+use crate::families::SessionContext;
+use crate::families::edit::Edit;
+use crate::families::error::CommonError;
+use crate::families::need::{AndThen, Constant, Need};
+use crate::projects::ProjectSelector;
 
 /// The file's name in a project.
 pub const NAME: &str = ".vibe-kanban-bridge.json";
@@ -27,95 +30,92 @@ const SETTINGS: [&str; 2] = ["BRIDGE_FILE_PATH", "BRIDGE_FILE"];
 
 /// What the bytes of a file say, good or bad.
 #[derive(Debug)]
-pub struct Reading(pub Result<Arc<Board>, Broken>);
+pub struct ParsedBoard(pub Result<Arc<Board>, InvalidBoard>);
 
-impl Model for Reading {
+impl FileModel for ParsedBoard {
     fn read(bytes: &[u8]) -> Self {
         Self(parse(bytes).map(Arc::new))
     }
 
-    fn weight(&self) -> usize {
+    fn memory_bytes(&self) -> usize {
         self.0.as_ref().map_or(size_of::<Self>(), |board| board.size())
     }
 }
 
 /// Where a board is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Spot {
-    /// The tree.
-    pub place: Place,
+pub struct BoardLocation {
+    pub place: TreeLocation,
     /// The file in it.
     pub path: RelativePath,
     /// What may stand on the way.
-    pub links: Links,
+    pub links: SymlinkPolicy,
 }
 
-type Seen = Result<ModelSeen<Reading>, Unseen>;
+type BoardResult = Result<LoadedModel<ParsedBoard>, ReadError>;
 
 /// What the look at a file named by a setting gives: what is there, whether the name is taken, and the model.
-type Set = ((Option<Found>, bool), Option<Seen>);
+type SettingOutput = ((Option<ResolvedPath>, bool), Option<BoardResult>);
 /// What the look into a project gives: the one place, and the other if nothing is at the first.
-type Within = (Option<Seen>, Option<Seen>);
+type ProjectOutput = (Option<BoardResult>, Option<BoardResult>);
 
 /// Everything that was seen of a bridge file.
-pub type BridgeSeen = (Sought, (Option<Set>, Option<Within>));
+pub type BridgeFiles = (BridgeLookup, (Option<SettingOutput>, Option<ProjectOutput>));
 
 /// What was looked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Sought {
+pub enum BridgeLookup {
     /// A file by its whole path.
     Set(PathBuf),
     /// The project's own.
-    Within(WhichProject),
+    Within(ProjectSelector),
 }
 
 /// What to look at for the board of a session, or of the project that the caller names.
-pub fn sought(session: &Session, project_root: Option<&Path>) -> impl Look<Seen = BridgeSeen> + use<> {
+pub fn sought(session: &SessionContext, project_root: Option<&Path>) -> impl Need<Output = BridgeFiles> + use<> {
     let set = SETTINGS.iter().find_map(|name| session.path(name)).map(|path| match &session.directory {
         Some(directory) => directory.join(path),
         None => path.to_owned(),
     });
     let sought = match (set, project_root) {
-        (Some(path), _) => Sought::Set(path),
-        (None, Some(path)) => Sought::Within(WhichProject::Named(path.to_owned())),
-        (None, None) => Sought::Within(WhichProject::Session),
+        (Some(path), _) => BridgeLookup::Set(path),
+        (None, Some(path)) => BridgeLookup::Within(ProjectSelector::Named(path.to_owned())),
+        (None, None) => BridgeLookup::Within(ProjectSelector::Session),
     };
     let (path, project) = match &sought {
-        Sought::Set(path) => (Some(path.clone()), None),
-        Sought::Within(project) => (None, Some(project.clone())),
+        BridgeLookup::Set(path) => (Some(path.clone()), None),
+        BridgeLookup::Within(project) => (None, Some(project.clone())),
     };
     let set = path.map(|path| {
-        Then((FirstAt(vec![path.clone()]), IsTaken(path)), |(found, _): &(Option<Found>, bool)| {
+        AndThen((FirstExisting(vec![path.clone()]), PathExists(path)), |(found, _): &(Option<ResolvedPath>, bool)| {
             let (place, path) = found.clone()?.file.ok()?;
-            Some(model(&Spot { place, path, links: Links::Never }))
+            Some(model(&BoardLocation { place, path, links: SymlinkPolicy::Refuse }))
         })
     });
     let within = project.map(|project| {
         let other = within(&project, NAME);
-        Then(within(&project, IN_STATE).map(|spot| model(&spot)), move |first: &Option<Seen>| {
-            let nothing = matches!(first, None | Some(Err(Unseen::Missing | Unseen::NoTree)));
+        AndThen(within(&project, IN_STATE).map(|spot| model(&spot)), move |first: &Option<BoardResult>| {
+            let nothing = matches!(first, None | Some(Err(ReadError::Missing | ReadError::TreeMissing)));
             other.as_ref().filter(|_| nothing).map(model)
         })
     });
-    (Carried(sought), (set, within))
+    (Constant(sought), (set, within))
 }
 
 /// A board, and where it goes back to.
 #[derive(Debug, Clone)]
 pub struct Bridge {
-    /// The board.
     pub board: Arc<Board>,
-    /// The file.
-    pub spot: Spot,
+    pub spot: BoardLocation,
     /// What the file holds; none if there is none.
     pub digest: Option<Digest>,
 }
 
 /// The board in what was seen.
-pub fn found((sought, seen): BridgeSeen) -> Result<Bridge, BoardError> {
+pub fn found((sought, seen): BridgeFiles) -> Result<Bridge, BoardError> {
     match (sought, seen) {
-        (Sought::Set(path), (Some(((found, taken), model)), _)) => set(&path, found, taken, model),
-        (Sought::Within(project), (_, Some((first, second)))) => {
+        (BridgeLookup::Set(path), (Some(((found, taken), model)), _)) => set(&path, found, taken, model),
+        (BridgeLookup::Within(project), (_, Some((first, second)))) => {
             let (seen, name) = match second {
                 Some(second) => (Some(second), NAME),
                 None => (first, IN_STATE),
@@ -130,7 +130,7 @@ pub fn found((sought, seen): BridgeSeen) -> Result<Bridge, BoardError> {
 }
 
 fn nothing() -> BoardError {
-    BoardError::Unseen { file: NAME.to_owned(), why: Unseen::Missing }
+    BoardError::read_error(NAME, ReadError::Missing)
 }
 
 impl Bridge {
@@ -143,11 +143,12 @@ impl Bridge {
     pub fn edit(&self, mut board: Board) -> Result<Edit, BoardError> {
         let bytes = render(&board);
         if bytes.len() as u64 > FILE_LIMIT {
-            return Err(BoardError::WouldBeTooLarge { file: self.file(), size: bytes.len(), limit: FILE_LIMIT });
+            let file = named(&self.file());
+            return Err(CommonError::TooLarge { file, size: bytes.len(), limit: FILE_LIMIT }.into());
         }
         board.hash = Some(crate::text::hash::hash_of(&bytes));
-        let model = Arc::new(Reading(Ok(Arc::new(board))));
-        let Spot { place, path, links } = self.spot.clone();
+        let model = Arc::new(ParsedBoard(Ok(Arc::new(board))));
+        let BoardLocation { place, path, links } = self.spot.clone();
         let edit = match self.digest {
             Some(digest) => Edit::nothing().replace_digest(place, path, links, digest, bytes),
             None => Edit::nothing().create(place, path, links, bytes),
@@ -158,47 +159,56 @@ impl Bridge {
 
 /// The last part of a path.
 pub fn name_of(path: &RelativePath) -> String {
-    path.way_and_name().1.to_owned()
+    path.split_parent().1.to_owned()
 }
 
-fn set(path: &Path, found: Option<Found>, taken: bool, model: Option<Seen>) -> Result<Bridge, BoardError> {
+fn set(
+    path: &Path,
+    found: Option<ResolvedPath>,
+    taken: bool,
+    model: Option<BoardResult>,
+) -> Result<Bridge, BoardError> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let fail = |why| Err(BoardError::Unseen { file: name.clone(), why });
+    let fail = |why| Err(BoardError::read_error(&name, why));
     match (found.map(|found| found.file), model) {
-        (Some(Ok((place, path))), Some(seen)) => read(seen, Spot { place, path, links: Links::Never }),
+        (Some(Ok((place, path))), Some(seen)) => {
+            read(seen, BoardLocation { place, path, links: SymlinkPolicy::Refuse })
+        }
         (Some(Err(why)), _) => fail(why),
         // A link that leads nowhere: we do not choose for its owner.
-        (None, _) if taken => fail(Unseen::Link),
-        (None, _) => match (path.parent(), RelativePath::of_names(&name)) {
-            (Some(parent), Some(path)) if parent.is_absolute() => {
-                read(Err(Unseen::Missing), Spot { place: Place::Fixed(parent.to_owned()), path, links: Links::Never })
-            }
-            _ => fail(Unseen::IsDirectory),
+        (None, _) if taken => fail(ReadError::SymlinkRefused),
+        (None, _) => match (path.parent(), RelativePath::from_components(&name)) {
+            (Some(parent), Some(path)) if parent.is_absolute() => read(
+                Err(ReadError::Missing),
+                BoardLocation { place: TreeLocation::Fixed(parent.to_owned()), path, links: SymlinkPolicy::Refuse },
+            ),
+            _ => fail(ReadError::IsDirectory),
         },
-        (Some(Ok(_)), None) => fail(Unseen::Missing),
+        (Some(Ok(_)), None) => fail(ReadError::Missing),
     }
 }
 
-fn read(seen: Seen, spot: Spot) -> Result<Bridge, BoardError> {
+fn read(seen: BoardResult, spot: BoardLocation) -> Result<Bridge, BoardError> {
     let file = || name_of(&spot.path);
     match seen {
-        Ok(ModelSeen { model, digest, .. }) => match &model.0 {
+        Ok(LoadedModel { model, digest, .. }) => match &model.0 {
             Ok(board) => Ok(Bridge { board: Arc::clone(board), spot, digest: Some(digest) }),
             Err(why) => Err(BoardError::Broken { file: file(), why: why.clone() }),
         },
-        Err(Unseen::Missing | Unseen::NoTree) => Ok(Bridge { board: Arc::default(), spot, digest: None }),
-        Err(why) => Err(BoardError::Unseen { file: file(), why }),
+        Err(ReadError::Missing | ReadError::TreeMissing) => Ok(Bridge { board: Arc::default(), spot, digest: None }),
+        Err(why) => Err(BoardError::read_error(&file(), why)),
     }
 }
 
-fn within(project: &WhichProject, path: &str) -> Option<Spot> {
-    let place = Place::InProject { unless: None, project: project.clone(), below: PathBuf::new() };
-    RelativePath::of_names(path).map(|path| Spot { place, path, links: Links::Inside })
+fn within(project: &ProjectSelector, path: &str) -> Option<BoardLocation> {
+    let place = TreeLocation::InProject { unless: None, project: project.clone(), below: PathBuf::new() };
+    let path = RelativePath::from_components(path)?;
+    Some(BoardLocation { place, path, links: SymlinkPolicy::FollowInsideTree })
 }
 
-fn model(spot: &Spot) -> ModelAt<Reading> {
-    let Spot { place, path, links } = spot.clone();
-    ModelAt::of(FileAt { place, path, links, size_limit: FILE_LIMIT })
+fn model(spot: &BoardLocation) -> ReadFileModel<ParsedBoard> {
+    let BoardLocation { place, path, links } = spot.clone();
+    ReadFileModel::of(ReadFile { place, path, links, size_limit: FILE_LIMIT })
 }
 
 #[cfg(test)]
@@ -209,8 +219,7 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
-    use crate::disk::project::Known;
-    use crate::disk::{Eyes, Models, Reporter, Roots};
+    use crate::families::need::with_context;
 
     /// Looks in a project in which there are files, each with its own path as the version of its board; expects the
     /// path of the file that was taken, and whether it is there.
@@ -224,23 +233,17 @@ mod tests {
             fs::write(path, format!("{{\"version\":\"{file}\"}}")).expect("a file");
         }
         std::os::unix::fs::symlink("a.json", project.join("link")).expect("a link");
-        let session = Session {
+        let session = SessionContext {
             directory: Some(project.clone()),
             environment: settings.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
-            ..Session::default()
+            ..SessionContext::default()
         };
-        let eyes = Eyes {
-            roots: &Roots::default(),
-            projects: &Known::outside(None),
-            models: &Models::default(),
-            index: None,
-            session: &session,
-            reporter: &Reporter::default(),
-            glance: None,
-            trust: None,
+        let seen = with_context(&session, |context| found(sought(&session, None).fetch(context).expect("an answer")));
+        let seen = seen.map_err(|error| error.to_string());
+        let tree = |spot: &BoardLocation| {
+            let tree = with_context(&session, |context| context.disk.tree(&spot.place));
+            tree.expect("a tree").join(spot.path.as_path())
         };
-        let seen = found(sought(&session, None).look(&eyes)).map_err(|error| error.to_string());
-        let tree = |spot: &Spot| spot.place.tree(&eyes).expect("a tree").join(spot.path.as_path());
         let seen = seen.map(|bridge| {
             let version = bridge.board.top.get("version").map(|version| version.trim_matches('"').to_owned());
             let path = tree(&bridge.spot).strip_prefix(&project).expect("in the project").display().to_string();
@@ -267,6 +270,6 @@ mod tests {
         check(&[NAME], &[("BRIDGE_FILE_PATH", "new/deep/a.json")], Ok(("new/deep/a.json", false)));
         check(&["a.json"], &[("BRIDGE_FILE_PATH", "link")], Ok(("a.json", true)));
         check(&[], &[("BRIDGE_FILE_PATH", "link")], Err("the bridge file `link` is or passes a symbolic link"));
-        check(&["d/x"], &[("BRIDGE_FILE_PATH", "d")], Err("the bridge file `d` is a directory"));
+        check(&["d/x"], &[("BRIDGE_FILE_PATH", "d")], Err("the bridge file `d` is a directory, not a file"));
     }
 }

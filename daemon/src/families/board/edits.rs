@@ -10,25 +10,25 @@ use super::arguments::{BatchArgs, CreateArgs, DeleteArgs, MoveArgs, NewTask, Upd
 use super::bridge::Bridge;
 use super::error::BoardError;
 use super::json;
-use super::model::{Board, Entry, Fields, Lane, Task};
+use super::model::{Board, BoardEntry, Lane, RawMembers, Task};
 use crate::clock::Now;
+use crate::families::Answer;
 use crate::families::edit::Edit;
-use crate::tools::Answer;
 
 /// The version of a board that nobody gave one.
 pub const VERSION: &str = "1.0.0";
 
 /// Where ids come from.
-pub type Chance = [u64; 2];
+pub type RandomPair = [u64; 2];
 
 /// A new task at the end of its lane.
-pub fn create(bridge: &Bridge, chance: Chance, args: &CreateArgs, now: &Now) -> Result<(Answer, Edit), BoardError> {
+pub fn create(bridge: &Bridge, chance: RandomPair, args: &CreateArgs, now: &Now) -> Result<(Answer, Edit), BoardError> {
     let (mut tasks, edit) = create_all(bridge, chance, std::slice::from_ref(&args.task), now)?;
     Ok((Answer::object(json!({ "success": true, "task": tasks.pop() })), edit))
 }
 
 /// Several new tasks, or none of them.
-pub fn batch(bridge: &Bridge, chance: Chance, args: &BatchArgs, now: &Now) -> Result<(Answer, Edit), BoardError> {
+pub fn batch(bridge: &Bridge, chance: RandomPair, args: &BatchArgs, now: &Now) -> Result<(Answer, Edit), BoardError> {
     let (tasks, edit) = create_all(bridge, chance, &args.tasks, now)?;
     let created = tasks.len();
     Ok((Answer::object(json!({ "success": true, "tasks": tasks, "created": created })), edit))
@@ -55,7 +55,7 @@ pub fn update(bridge: &Bridge, args: &UpdateArgs, now: &Now) -> Result<(Answer, 
         }
     }
     let target = args.lane.unwrap_or(lane);
-    let updated = args.changed();
+    let updated = args.changed()?;
     let answer = |task: &Task| json!({ "success": true, "task": task.shown(target), "updatedFields": updated });
     if target == lane && new == *task {
         return Ok((Answer::object(answer(&task)), Edit::nothing()));
@@ -107,7 +107,12 @@ pub fn delete(bridge: &Bridge, args: &DeleteArgs, now: &Now) -> Result<(Answer, 
     Ok((Answer::object(answer), written(bridge, board, &time)?))
 }
 
-fn create_all(bridge: &Bridge, chance: Chance, tasks: &[NewTask], now: &Now) -> Result<(Vec<Value>, Edit), BoardError> {
+fn create_all(
+    bridge: &Bridge,
+    chance: RandomPair,
+    tasks: &[NewTask],
+    now: &Now,
+) -> Result<(Vec<Value>, Edit), BoardError> {
     let mut board = Board::clone(&bridge.board);
     let time = stamp(now);
     let mut taken = board.ids();
@@ -117,14 +122,14 @@ fn create_all(bridge: &Bridge, chance: Chance, tasks: &[NewTask], now: &Now) -> 
         let free = ids.by_ref().find(|id| !board.hides(id) && taken.insert(id.clone())).unwrap_or_default();
         let task = made(new, &free, &time);
         shown.push(task.shown(new.lane).into());
-        board.lane_mut(new.lane).push(Entry::Task(Arc::new(task)));
+        board.lane_mut(new.lane).push(BoardEntry::Task(Arc::new(task)));
     }
     let edit = written(bridge, board, &time)?;
     Ok((shown, edit))
 }
 
 /// One id of a chance after the other: the same on the same turn, and like no other.
-fn id(chance: Chance, turn: u64) -> String {
+fn id(chance: RandomPair, turn: u64) -> String {
     const LETTERS: &[u8; 36] = b"abcdefghijklmnopqrstuvwxyz0123456789";
     let numbers = [chance[0], chance[1], turn].map(u64::to_le_bytes).concat();
     let digest = Sha256::digest(numbers);
@@ -138,7 +143,7 @@ fn id(chance: Chance, turn: u64) -> String {
 }
 
 fn made(new: &NewTask, id: &str, time: &str) -> Task {
-    let mut fields = Fields::default();
+    let mut fields = RawMembers::default();
     for (name, value) in [
         ("id", json!(id)),
         ("title", json!(new.title)),
@@ -163,7 +168,7 @@ fn matching(bridge: &Bridge, if_match: Option<&str>) -> Result<Board, BoardError
     let actual = &bridge.board.hash;
     match if_match {
         Some(expected) if !actual.as_ref().is_some_and(|hash| hash.eq_ignore_ascii_case(expected)) => {
-            Err(BoardError::Changed { expected: expected.to_owned(), actual: actual.clone() })
+            Err(BoardError::changed(expected, actual.clone()))
         }
         _ => Ok(Board::clone(&bridge.board)),
     }
@@ -182,7 +187,7 @@ fn touch(task: &mut Task, lane: Lane, time: &str) {
 
 /// Where it stood if the lane is the same, else at the end of the other one.
 fn put(board: &mut Board, (lane, place): (Lane, usize), target: Lane, task: Task) {
-    let entry = Entry::Task(Arc::new(task));
+    let entry = BoardEntry::Task(Arc::new(task));
     if lane == target {
         board.lane_mut(lane)[place] = entry;
     } else {
@@ -227,13 +232,12 @@ mod tests {
     use jiff::tz::TimeZone;
     use proptest::prelude::*;
 
-    use super::super::bridge::Spot;
+    use super::super::bridge::BoardLocation;
     use super::super::parse::parse;
     use super::*;
-    use crate::disk::{Digest, RelativePath};
-    use crate::families::edit::{New, Old};
-    use crate::families::need::{Links, Place};
-    use crate::tools::{Arguments, Body};
+    use crate::disk::{Digest, Expected, RelativePath, SymlinkPolicy, TreeLocation};
+    use crate::families::edit::Replacement;
+    use crate::families::{Arguments, Body};
 
     const BOARD: &str = r#"{"x":1.10,"lanes":{
         "todo":[{"id":"task-a","title":"A","n":1e400},{"id":"task-b","lane":"done","comments":[{"text":"c","by":"x"}]}],
@@ -242,8 +246,8 @@ mod tests {
 
     fn bridge(text: Option<&str>) -> Bridge {
         let board = text.map_or_else(Board::default, |text| parse(text.as_bytes()).expect("a board"));
-        let path = RelativePath::of_names("b.json").expect("a path");
-        let spot = Spot { place: Place::Fixed("/p".into()), path, links: Links::Never };
+        let path = RelativePath::from_components("b.json").expect("a path");
+        let spot = BoardLocation { place: TreeLocation::Fixed("/p".into()), path, links: SymlinkPolicy::Refuse };
         Bridge { board: Arc::new(board), spot, digest: text.map(|text| Digest::of(text.as_bytes())) }
     }
 
@@ -257,13 +261,13 @@ mod tests {
         let Body::Object(answer) = answer.body else { panic!("no object") };
         let answer = answer.value();
         let new = edit.files.into_iter().next().map(|file| match file.new {
-            New::Content(bytes, made) => {
+            Replacement::Content(bytes, made) => {
                 assert!(made.is_some(), "the model goes with its bytes");
                 parse(&bytes).expect("a board");
                 let text = String::from_utf8(bytes.to_vec()).expect("text").replace("1e400", "\"1e400\"");
                 serde_json::from_str(&text).expect("JSON")
             }
-            New::Nothing => panic!("the file never goes"),
+            Replacement::Nothing => panic!("the file never goes"),
         });
         (answer, new)
     }
@@ -370,15 +374,15 @@ mod tests {
         let call = |hash: &str| args(json!({ "id": "task-a", "if_match": hash }));
         assert!(delete(&bridge, &call(&hash.to_uppercase()), &now()).is_ok());
         let error = delete(&bridge, &call("00"), &now()).expect_err("a refusal");
-        assert_eq!(error, BoardError::Changed { expected: "00".to_owned(), actual: Some(hash) });
+        assert_eq!(error, BoardError::changed("00", Some(hash)));
     }
 
     #[test]
     fn what_was_seen_is_what_is_replaced() {
         let (_, edit) = create(&bridge(None), [1, 2], &args(json!({ "title": "T" })), &now()).expect("done");
-        assert_eq!(edit.files[0].old, Old::Absent);
+        assert_eq!(edit.files[0].old, Expected::Absent);
         let (_, edit) = create(&bridge(Some(BOARD)), [1, 2], &args(json!({ "title": "T" })), &now()).expect("done");
-        assert_eq!(edit.files[0].old, Old::Content(Digest::of(BOARD.as_bytes())));
+        assert_eq!(edit.files[0].old, Expected::Content(Digest::of(BOARD.as_bytes())));
     }
 
     /// Keys and values of another program, some of them such as readers dislike.
@@ -442,7 +446,7 @@ mod tests {
                 prop_assert!(verb == 3 && tasks[number].0 == Lane::Recovery as usize, "only a move to where it is");
                 return Ok(());
             };
-            let New::Content(bytes, _) = &file.new else { panic!("the file never goes") };
+            let Replacement::Content(bytes, _) = &file.new else { panic!("the file never goes") };
             let new: String = String::from_utf8(bytes.to_vec()).expect("text");
             prop_assert!(parse(bytes).is_ok());
             let compact = |value: &str| {

@@ -4,8 +4,10 @@
 //! indentation. Numbers and escapes are never rewritten, so that a large integer, a `1.10` or half a surrogate pair
 //! that another program left survives.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Write as _};
 
+use serde::Deserializer as _;
+use serde::de::{MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
@@ -16,18 +18,13 @@ pub fn whole(text: &str) -> Result<&str, serde_json::Error> {
 
 /// The members of an object, keys in their quotes; none if it is something else.
 pub fn members(object: &str) -> Option<Vec<(&str, &str)>> {
-    let mut scan = Scan::inside(object, b'{')?;
-    let mut members = Vec::new();
-    while let Some(key) = scan.value() {
-        members.push((key, scan.value()?));
-    }
-    Some(members)
+    serde_json::Deserializer::from_str(object).deserialize_map(MemberVisitor).ok()
 }
 
 /// The items of a list; none if it is something else.
 pub fn items(list: &str) -> Option<Vec<&str>> {
-    let mut scan = Scan::inside(list, b'[')?;
-    Some(std::iter::from_fn(|| scan.value()).collect())
+    let items: Vec<&RawValue> = serde_json::from_str(list).ok()?;
+    Some(items.into_iter().map(RawValue::get).collect())
 }
 
 /// A value as others will see it. What a JSON reader of today refuses is shown as near as can be: half of a
@@ -47,7 +44,7 @@ pub fn text(value: &str) -> Option<String> {
 }
 
 /// What lies deeper is written without line breaks: indentation grows with the square of the depth.
-const DEEPEST: usize = 64;
+const MAX_JSON_DEPTH: usize = 64;
 
 /// Appends the value with two blanks for each level; the first line is not indented.
 pub fn indent(value: &str, level: usize, out: &mut String) {
@@ -71,20 +68,20 @@ pub fn indent(value: &str, level: usize, out: &mut String) {
                     continue;
                 }
                 level += 1;
-                if level <= DEEPEST {
+                if level <= MAX_JSON_DEPTH {
                     line(level, out);
                 }
             }
             close @ (b'}' | b']') => {
                 level = level.saturating_sub(1);
-                if level < DEEPEST {
+                if level < MAX_JSON_DEPTH {
                     line(level, out);
                 }
                 out.push(char::from(close));
             }
             b',' => {
                 out.push(',');
-                if level <= DEEPEST {
+                if level <= MAX_JSON_DEPTH {
                     line(level, out);
                 }
             }
@@ -103,34 +100,22 @@ pub fn line(level: usize, out: &mut String) {
     out.extend(std::iter::repeat_n("  ", level));
 }
 
-/// Walks over the values of an object or a list.
-struct Scan<'a> {
-    text: &'a str,
-    at: usize,
-}
+/// Takes every member as it is written, also those with the same key.
+struct MemberVisitor;
 
-impl<'a> Scan<'a> {
-    fn inside(text: &'a str, open: u8) -> Option<Self> {
-        (text.as_bytes().first() == Some(&open)).then_some(Self { text, at: 1 })
+impl<'de> Visitor<'de> for MemberVisitor {
+    type Value = Vec<(&'de str, &'de str)>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
     }
 
-    /// The next key or value; none at the end.
-    fn value(&mut self) -> Option<&'a str> {
-        let bytes = self.text.as_bytes();
-        while matches!(bytes.get(self.at)?, b' ' | b'\t' | b'\n' | b'\r' | b',' | b':') {
-            self.at += 1;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut members = Vec::new();
+        while let Some((key, value)) = map.next_entry::<&RawValue, &RawValue>()? {
+            members.push((key.get(), value.get()));
         }
-        let start = self.at;
-        match bytes[start] {
-            b'}' | b']' => return None,
-            b'"' => self.at = string_end(bytes, start),
-            b'{' | b'[' => self.at = nest_end(bytes, start),
-            _ => {
-                let ends = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b'}' | b']');
-                self.at += bytes[start..].iter().position(ends).unwrap_or(bytes.len() - start);
-            }
-        }
-        Some(&self.text[start..self.at])
+        Ok(members)
     }
 }
 
@@ -146,27 +131,6 @@ fn string_end(bytes: &[u8], start: usize) -> usize {
             b'"' => return at + 1,
             b'\\' => at += 2,
             _ => at += 1,
-        }
-    }
-    bytes.len()
-}
-
-/// One past the bracket that closes the one here; however deep it goes, without recursion.
-fn nest_end(bytes: &[u8], start: usize) -> usize {
-    let (mut at, mut depth) = (start, 0_usize);
-    while at < bytes.len() {
-        match bytes[at] {
-            b'"' => {
-                at = string_end(bytes, at);
-                continue;
-            }
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth -= 1,
-            _ => {}
-        }
-        at += 1;
-        if depth == 0 {
-            return at;
         }
     }
     bytes.len()
@@ -204,7 +168,12 @@ fn tamed(value: &str) -> String {
 
 /// Appends a string literal; an escape for half of a surrogate pair becomes one for U+FFFD.
 fn paired(literal: &str, out: &mut String) {
-    let unit = |at: usize| literal.get(at..at + 6).and_then(|escape| escape.strip_prefix("\\u")).and_then(hex);
+    let unit = |at: usize| {
+        literal
+            .get(at..at + 6)
+            .and_then(|escape| escape.strip_prefix("\\u"))
+            .and_then(|digits| u16::from_str_radix(digits, 16).ok())
+    };
     let mut rest = 0;
     let mut at = 0;
     while let Some(found) = literal[at..].find('\\') {
@@ -221,10 +190,6 @@ fn paired(literal: &str, out: &mut String) {
         }
     }
     out.push_str(&literal[rest..]);
-}
-
-fn hex(digits: &str) -> Option<u16> {
-    u16::from_str_radix(digits, 16).ok()
 }
 
 #[cfg(test)]

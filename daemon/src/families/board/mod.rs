@@ -19,12 +19,6 @@ pub mod render;
 /// Where the file is.
 pub mod bridge;
 
-/// What each argument must be.
-pub mod rules;
-
-/// Arguments → values that keep their rules.
-pub mod given;
-
 /// What the tools take.
 pub mod arguments;
 
@@ -42,21 +36,21 @@ pub mod error;
 
 use trellis_protocol::Failure;
 
-use super::{Envelope, Family, InUnion};
+use super::{ErrorFormat, Family, ToolNaming};
 use crate::disk::RelativePath;
-use crate::families::edit::Unwritable;
-use crate::tools::Tool;
+use crate::families::Tool;
+use crate::families::edit::EditError;
+use crate::families::error::CommonError;
 use error::BoardError;
 
-/// The family.
 #[derive(Debug)]
 pub struct Board;
 
 impl Family for Board {
     const NAME: &'static str = "board";
-    const ENVELOPE: Envelope = Envelope::Numbered;
-    const IN_UNION: InUnion = InUnion::SameNames;
-    const ABOUT: &'static str = "vbm_*: the project's kanban board, tasks in lanes from backlog to done.";
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::Numbered;
+    const TOOL_NAMING: ToolNaming = ToolNaming::Own;
+    const INSTRUCTION: &'static str = "vbm_*: the project's kanban board, tasks in lanes from backlog to done.";
 
     const PROJECT_MARKS: &'static [&'static str] = &[bridge::NAME, bridge::IN_STATE];
 
@@ -65,10 +59,11 @@ impl Family for Board {
     }
 
     fn read_only() -> Failure {
-        BoardError::ReadOnly.into()
+        BoardError::Common(CommonError::ReadOnly).into()
     }
 
-    fn unwritten(path: &RelativePath, why: &Unwritable) -> Failure {
-        BoardError::Unwritten { file: bridge::name_of(path), why: why.clone() }.into()
+    fn write_failure(path: &RelativePath, why: &EditError) -> Failure {
+        let file = error::named(&bridge::name_of(path));
+        BoardError::Common(CommonError::Write { file, why: why.clone() }).into()
     }
 }

@@ -18,15 +18,12 @@ pub const FILE_LIMIT: u64 = 16 * 1024 * 1024;
 pub enum Lane {
     /// Not planned yet.
     Backlog,
-    /// Planned.
     Todo,
     /// Being worked on.
     InProgress,
     /// Being looked at.
     CodeReview,
-    /// Finished.
     Done,
-    /// Went wrong.
     Recovery,
 }
 
@@ -56,13 +53,10 @@ impl Lane {
 /// How much a task matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
-    /// Some day.
     Low,
     /// What a task has when nobody says.
     Medium,
-    /// Soon.
     High,
-    /// Now.
     Critical,
 }
 
@@ -88,20 +82,20 @@ impl Priority {
 
 /// Members of an object in their order, as they were written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Fields(Vec<Field>);
+pub struct RawMembers(Vec<RawMember>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Field {
+struct RawMember {
     name: String,
     /// With its quotes and escapes.
     key: Box<str>,
     value: Box<str>,
 }
 
-impl Fields {
+impl RawMembers {
     /// The members of an object; none if it is something else.
     pub fn of(object: &str) -> Option<Self> {
-        let field = |(key, value): (&str, &str)| Field {
+        let field = |(key, value): (&str, &str)| RawMember {
             name: json::text(key).unwrap_or_default(),
             key: key.into(),
             value: value.into(),
@@ -130,7 +124,7 @@ impl Fields {
     /// Puts a new field at a place.
     pub fn insert(&mut self, place: usize, name: &str, value: impl Into<Box<str>>) {
         let key = Value::from(name).to_string().into();
-        self.0.insert(place, Field { name: name.to_owned(), key, value: value.into() });
+        self.0.insert(place, RawMember { name: name.to_owned(), key, value: value.into() });
     }
 
     /// Takes a field away; what it held.
@@ -154,14 +148,14 @@ impl Fields {
         self.0.is_empty()
     }
 
-    fn weight(&self) -> usize {
-        self.0.iter().map(|field| size_of::<Field>() + field.name.len() + field.key.len() + field.value.len()).sum()
+    fn memory_bytes(&self) -> usize {
+        self.0.iter().map(|field| size_of::<RawMember>() + field.name.len() + field.key.len() + field.value.len()).sum()
     }
 }
 
 /// A task, as it stands in the file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Task(pub Fields);
+pub struct Task(pub RawMembers);
 
 /// The fields that every task is shown with, in their order.
 const SHOWN: [&str; 12] = [
@@ -230,8 +224,7 @@ impl Task {
 
 /// What stands in a lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Entry {
-    /// A task.
+pub enum BoardEntry {
     Task(Arc<Task>),
     /// Something else that somebody put there; kept, shown to nobody.
     Other(Box<str>),
@@ -241,7 +234,7 @@ pub enum Entry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Column {
     /// One that we know, with what stands in it.
-    Known(Lane, Vec<Entry>),
+    Known(Lane, Vec<BoardEntry>),
     /// One that we do not: its key in quotes, and its value as it was written.
     Unknown(Box<str>, Box<str>),
 }
@@ -250,7 +243,7 @@ pub enum Column {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Board {
     /// Everything beside the lanes.
-    pub top: Fields,
+    pub top: RawMembers,
     /// So many of those stand before the lanes.
     pub before: usize,
     /// The lanes in the file's order. Every lane that we know is among them, once.
@@ -267,13 +260,13 @@ impl Default for Board {
     /// The board of a file that is not there.
     fn default() -> Self {
         let columns = Lane::ALL.into_iter().map(|lane| Column::Known(lane, Vec::new())).collect();
-        Self { top: Fields::default(), before: 0, columns, marked: false, ended: true, hash: None }
+        Self { top: RawMembers::default(), before: 0, columns, marked: false, ended: true, hash: None }
     }
 }
 
 impl Board {
     /// What stands in a lane.
-    pub fn lane(&self, lane: Lane) -> &[Entry] {
+    pub fn lane(&self, lane: Lane) -> &[BoardEntry] {
         let entries = self.columns.iter().find_map(|column| match column {
             Column::Known(known, entries) if *known == lane => Some(entries),
             _ => None,
@@ -282,7 +275,7 @@ impl Board {
     }
 
     /// The same, to be changed.
-    pub fn lane_mut(&mut self, lane: Lane) -> &mut Vec<Entry> {
+    pub fn lane_mut(&mut self, lane: Lane) -> &mut Vec<BoardEntry> {
         let known = |column: &Column| matches!(column, Column::Known(known, _) if *known == lane);
         let place = self.columns.iter().position(known).unwrap_or_else(|| {
             self.columns.push(Column::Known(lane, Vec::new()));
@@ -298,8 +291,8 @@ impl Board {
     pub fn tasks(&self) -> impl Iterator<Item = (Lane, &Arc<Task>)> {
         Lane::ALL.into_iter().flat_map(|lane| {
             self.lane(lane).iter().filter_map(move |entry| match entry {
-                Entry::Task(task) => Some((lane, task)),
-                Entry::Other(_) => None,
+                BoardEntry::Task(task) => Some((lane, task)),
+                BoardEntry::Other(_) => None,
             })
         })
     }
@@ -308,7 +301,9 @@ impl Board {
     pub fn find(&self, id: &str) -> Option<(Lane, usize, Arc<Task>)> {
         Lane::ALL.into_iter().find_map(|lane| {
             self.lane(lane).iter().enumerate().find_map(|(place, entry)| match entry {
-                Entry::Task(task) if task.text("id").as_deref() == Some(id) => Some((lane, place, Arc::clone(task))),
+                BoardEntry::Task(task) if task.text("id").as_deref() == Some(id) => {
+                    Some((lane, place, Arc::clone(task)))
+                }
                 _ => None,
             })
         })
@@ -328,15 +323,15 @@ impl Board {
 
     /// How much memory it takes, about.
     pub fn size(&self) -> usize {
-        let entry = |entry: &Entry| match entry {
-            Entry::Task(task) => size_of::<Entry>() + size_of::<Task>() + task.0.weight(),
-            Entry::Other(text) => size_of::<Entry>() + text.len(),
+        let entry = |entry: &BoardEntry| match entry {
+            BoardEntry::Task(task) => size_of::<BoardEntry>() + size_of::<Task>() + task.0.memory_bytes(),
+            BoardEntry::Other(text) => size_of::<BoardEntry>() + text.len(),
         };
         let column = |column: &Column| match column {
             Column::Known(_, entries) => entries.iter().map(entry).sum(),
             Column::Unknown(key, value) => key.len() + value.len(),
         };
-        size_of::<Self>() + self.top.weight() + self.columns.iter().map(column).sum::<usize>()
+        size_of::<Self>() + self.top.memory_bytes() + self.columns.iter().map(column).sum::<usize>()
     }
 }
 
@@ -345,7 +340,7 @@ mod tests {
     use super::*;
 
     fn task(text: &str) -> Task {
-        Task(Fields::of(text).expect("an object"))
+        Task(RawMembers::of(text).expect("an object"))
     }
 
     #[test]
@@ -376,7 +371,7 @@ mod tests {
 
     #[test]
     fn fields_are_set_where_they_stand() {
-        let mut fields = Fields::of(r#"{"a":1,"\u0062":2,"a":3}"#).expect("an object");
+        let mut fields = RawMembers::of(r#"{"a":1,"\u0062":2,"a":3}"#).expect("an object");
         assert_eq!((fields.get("a"), fields.get("b")), (Some("3"), Some("2")));
         fields.set("b", "4");
         fields.set("c\"", "5");
@@ -390,8 +385,8 @@ mod tests {
     #[test]
     fn ids_are_looked_for_everywhere() {
         let mut board = Board::default();
-        board.lane_mut(Lane::Done).push(Entry::Other("3".into()));
-        board.lane_mut(Lane::Done).push(Entry::Task(Arc::new(task(r#"{"id":"task-1"}"#))));
+        board.lane_mut(Lane::Done).push(BoardEntry::Other("3".into()));
+        board.lane_mut(Lane::Done).push(BoardEntry::Task(Arc::new(task(r#"{"id":"task-1"}"#))));
         board.columns.push(Column::Unknown("\"x\"".into(), r#"[{"id":"task-2"}]"#.into()));
         assert_eq!(board.find("task-1").map(|(lane, place, _)| (lane, place)), Some((Lane::Done, 1)));
         assert!(board.find("task-2").is_none());

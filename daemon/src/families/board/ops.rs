@@ -1,4 +1,4 @@
-//! The verbs that only look: a board and arguments come in, answers go out. Pure.
+//! The tools that only read: a board and arguments come in, answers go out. Pure.
 
 use std::sync::Arc;
 
@@ -8,32 +8,31 @@ use super::arguments::{GetArgs, ListArgs, SearchArgs};
 use super::error::BoardError;
 use super::json;
 use super::model::{Board, Lane, Priority, Task};
-use crate::text::names::folded;
-use crate::tools::Answer;
+use crate::families::Answer;
+use crate::text::file_names::fold_file_name;
 
-/// One task.
 pub fn get(board: &Board, args: &GetArgs) -> Result<Answer, BoardError> {
     let (lane, _, task) = board.find(&args.id).ok_or_else(|| BoardError::NoTask { id: args.id.clone() })?;
     Ok(Answer::object(json!({ "success": true, "task": task.shown(lane) })))
 }
 
-/// The tasks to which all that was asked for applies.
+/// The tasks that match every given filter.
 pub fn list(board: &Board, args: &ListArgs) -> Answer {
-    let holds = |(lane, task): &(Lane, &Arc<Task>)| {
+    let matches = |(lane, task): &(Lane, &Arc<Task>)| {
         [args.lane, args.status].iter().flatten().all(|wanted| wanted == lane)
             && args.priority.is_none_or(|wanted| task.priority() == Some(wanted))
             && args.tag.as_ref().is_none_or(|wanted| task.tags().iter().any(|tag| tag.trim() == wanted))
     };
     let filtered = args.lane.is_some() || args.status.is_some() || args.priority.is_some() || args.tag.is_some();
-    let (tasks, total) = shown(board.tasks().filter(holds), args.limit);
+    let (tasks, total) = first_tasks(board.tasks().filter(matches), args.limit);
     Answer::object(json!({ "success": true, "tasks": tasks, "total": total, "filtered": filtered }))
 }
 
-/// The tasks in whose title, description or tags every term is.
+/// The tasks whose title, description or tags contain every term.
 pub fn search(board: &Board, args: &SearchArgs) -> Answer {
-    let query = folded(&args.query);
+    let query = fold_file_name(&args.query);
     let terms: Vec<&str> = query.split_whitespace().collect();
-    let holds = |(lane, task): &(Lane, &Arc<Task>)| {
+    let matches = |(lane, task): &(Lane, &Arc<Task>)| {
         if args.lane.is_some_and(|wanted| wanted != *lane) {
             return false;
         }
@@ -42,10 +41,10 @@ pub fn search(board: &Board, args: &SearchArgs) -> Answer {
         for tag in task.tags() {
             text.extend(["\n", &tag]);
         }
-        let text = folded(&text);
+        let text = fold_file_name(&text);
         terms.iter().all(|term| text.contains(term))
     };
-    let (tasks, total) = shown(board.tasks().filter(holds), args.limit);
+    let (tasks, total) = first_tasks(board.tasks().filter(matches), args.limit);
     Answer::object(json!({ "success": true, "tasks": tasks, "total": total }))
 }
 
@@ -65,7 +64,6 @@ pub fn whole(board: &Board) -> Answer {
     Answer::object(json!({ "success": true, "board": shown, "statistics": statistics(board), "hash": board.hash }))
 }
 
-/// Counts.
 pub fn stats(board: &Board) -> Answer {
     Answer::object(json!({ "success": true, "stats": statistics(board) }))
 }
@@ -76,7 +74,7 @@ fn statistics(board: &Board) -> Value {
     let by_priority = Priority::ALL
         .map(|priority| (priority.word().to_owned(), json!(count(&|_, task| task.priority() == Some(priority)))));
     let hours: f64 = board.tasks().filter_map(|(_, task)| task.hours()).filter(|hours| *hours > 0.0).sum();
-    // Whole hours are shown as people write them.
+    // Whole hours are shown without `.0`, as far as a float holds them exactly.
     let hours = if hours.fract() == 0.0 && hours < 1e15 { json!(hours as u64) } else { json!(hours) };
     json!({
         "totalTasks": board.tasks().count(),
@@ -86,8 +84,8 @@ fn statistics(board: &Board) -> Value {
     })
 }
 
-/// The first ones, and how many there are.
-fn shown<'a>(tasks: impl Iterator<Item = (Lane, &'a Arc<Task>)>, limit: usize) -> (Vec<Value>, usize) {
+/// The first `limit` tasks as JSON, and how many there are.
+fn first_tasks<'a>(tasks: impl Iterator<Item = (Lane, &'a Arc<Task>)>, limit: usize) -> (Vec<Value>, usize) {
     let mut total = 0;
     let mut first = Vec::new();
     for (lane, task) in tasks {
@@ -103,7 +101,7 @@ fn shown<'a>(tasks: impl Iterator<Item = (Lane, &'a Arc<Task>)>, limit: usize) -
 mod tests {
     use super::super::parse::parse;
     use super::*;
-    use crate::tools::Body;
+    use crate::families::Body;
 
     const BOARD: &str = r#"{"version":"3","lastSync":"then","lanes":{
         "done":[{"id":"task-d","title":"Größe prüfen","tags":["QA"," ui "],"priority":"LOW","estimatedHours":1.5}],
@@ -128,7 +126,7 @@ mod tests {
 
     #[track_caller]
     fn listed(arguments: Value, expected: &[&str], filtered: bool) {
-        use crate::tools::Arguments as _;
+        use crate::families::Arguments as _;
         let args = ListArgs::parse(arguments.as_object().expect("an object")).expect("arguments");
         let answer = object(list(&board(), &args));
         assert_eq!(ids(&answer), expected, "{arguments}");

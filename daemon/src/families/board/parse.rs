@@ -6,37 +6,26 @@
 use std::sync::Arc;
 
 use super::json;
-use super::model::{Board, Column, Entry, Fields, Lane, Task};
+use super::model::{Board, BoardEntry, Column, Lane, RawMembers, Task};
 use crate::text::hash::hash_of;
 
 /// Why a file is no board.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Broken {
-    /// Bytes that are no text.
+pub enum InvalidBoard {
+    /// Bytes that are no text, after so many that are.
     #[error("it is not UTF-8 text: the byte at offset {at} does not belong there")]
-    NotText {
-        /// So many bytes are good.
-        at: usize,
-    },
-    /// Text that is no JSON.
+    NotText { at: usize },
+    /// Text that is no JSON; why is in the parser's words, with line and column.
     #[error("it is not JSON: {why}")]
-    NotJson {
-        /// In the parser's words, with line and column.
-        why: String,
-    },
-    /// JSON of another shape.
+    NotJson { why: String },
+    /// JSON of another shape; the part is named as in `lanes.todo`.
     #[error("{part} must be {wanted}")]
-    Shape {
-        /// As in `lanes.todo`.
-        part: String,
-        /// What it should have been.
-        wanted: &'static str,
-    },
+    Shape { part: String, wanted: &'static str },
 }
 
 /// Reads a file.
-pub fn parse(bytes: &[u8]) -> Result<Board, Broken> {
-    let text = str::from_utf8(bytes).map_err(|error| Broken::NotText { at: error.valid_up_to() })?;
+pub fn parse(bytes: &[u8]) -> Result<Board, InvalidBoard> {
+    let text = str::from_utf8(bytes).map_err(|error| InvalidBoard::NotText { at: error.valid_up_to() })?;
     let hash = Some(hash_of(bytes));
     if text.is_empty() {
         return Ok(Board { hash, ..Board::default() });
@@ -45,8 +34,8 @@ pub fn parse(bytes: &[u8]) -> Result<Board, Broken> {
         Some(rest) => (true, rest),
         None => (false, text),
     };
-    let value = json::whole(text).map_err(|error| Broken::NotJson { why: error.to_string() })?;
-    let mut top = Fields::of(value).ok_or_else(|| shape("the file", "a JSON object"))?;
+    let value = json::whole(text).map_err(|error| InvalidBoard::NotJson { why: error.to_string() })?;
+    let mut top = RawMembers::of(value).ok_or_else(|| shape("the file", "a JSON object"))?;
     let (before, columns) = match (top.place_of("lanes"), top.place_of("tasks")) {
         (Some(place), _) => (place, in_lanes(&top.remove("lanes").unwrap_or_default())?),
         (None, Some(place)) => (place, flat(&top.remove("tasks").unwrap_or_default())?),
@@ -60,72 +49,61 @@ pub fn parse(bytes: &[u8]) -> Result<Board, Broken> {
     Ok(board)
 }
 
-fn shape(part: impl Into<String>, wanted: &'static str) -> Broken {
-    Broken::Shape { part: part.into(), wanted }
+fn shape(part: impl Into<String>, wanted: &'static str) -> InvalidBoard {
+    InvalidBoard::Shape { part: part.into(), wanted }
 }
 
 /// `{"backlog": [task, …], …}`
-fn in_lanes(value: &str) -> Result<Vec<Column>, Broken> {
-    let lanes = Fields::of(value).ok_or_else(|| shape("`lanes`", "an object with a list for each lane"))?;
-    let mut columns: Vec<Column> = Vec::new();
+fn in_lanes(value: &str) -> Result<Vec<Column>, InvalidBoard> {
+    let lanes = RawMembers::of(value).ok_or_else(|| shape("`lanes`", "an object with a list for each lane"))?;
+    let mut board = Board { columns: Vec::new(), ..Board::default() };
     for (key, name, value) in lanes.iter() {
         // Names are taken exactly: `Done` beside `done` would be somebody's other lane.
         let Some(lane) = Lane::named(name).filter(|lane| lane.word() == name) else {
-            columns.push(Column::Unknown(key.into(), value.into()));
+            board.columns.push(Column::Unknown(key.into(), value.into()));
             continue;
         };
-        let entries: Vec<Entry> = match json::items(value) {
-            Some(items) => items.into_iter().map(entry).collect(),
+        let entries = match json::items(value) {
+            Some(items) => items,
             None if value == "null" => Vec::new(),
             None => return Err(shape(format!("`lanes.{name}`"), "a list of tasks")),
         };
-        let there = columns.iter_mut().find_map(|column| match column {
-            Column::Known(known, entries) if *known == lane => Some(entries),
-            _ => None,
-        });
-        match there {
-            Some(there) => there.extend(entries),
-            None => columns.push(Column::Known(lane, entries)),
-        }
+        board.lane_mut(lane).extend(entries.into_iter().map(entry));
     }
-    Ok(columns)
+    Ok(board.columns)
 }
 
 /// `[{"lane": "backlog", …}, …]`: a task without a lane stands where its status says, else in the backlog.
-fn flat(value: &str) -> Result<Vec<Column>, Broken> {
+fn flat(value: &str) -> Result<Vec<Column>, InvalidBoard> {
     let items = json::items(value).ok_or_else(|| shape("`tasks`", "a list of tasks"))?;
-    let mut columns: Vec<Column> = Lane::ALL.into_iter().map(|lane| Column::Known(lane, Vec::new())).collect();
+    let mut board = Board::default();
     let mut strangers: Vec<(String, Vec<&str>)> = Vec::new();
     for item in items {
         let entry = entry(item);
         let lane = match &entry {
-            Entry::Task(task) => task.text("lane").or_else(|| task.text("status")),
-            Entry::Other(_) => None,
+            BoardEntry::Task(task) => task.text("lane").or_else(|| task.text("status")),
+            BoardEntry::Other(_) => None,
         };
         let lane = lane.unwrap_or_else(|| Lane::Backlog.word().to_owned());
         match Lane::named(&lane) {
-            Some(lane) => {
-                if let Column::Known(_, entries) = &mut columns[lane as usize] {
-                    entries.push(entry);
-                }
-            }
+            Some(lane) => board.lane_mut(lane).push(entry),
             None => match strangers.iter_mut().find(|(name, _)| *name == lane) {
                 Some((_, items)) => items.push(item),
                 None => strangers.push((lane, vec![item])),
             },
         }
     }
-    columns.extend(strangers.into_iter().map(|(name, items)| {
+    board.columns.extend(strangers.into_iter().map(|(name, items)| {
         let key = serde_json::Value::from(name).to_string();
         Column::Unknown(key.into(), format!("[{}]", items.join(",")).into())
     }));
-    Ok(columns)
+    Ok(board.columns)
 }
 
-fn entry(item: &str) -> Entry {
-    match Fields::of(item) {
-        Some(fields) => Entry::Task(Arc::new(Task(fields))),
-        None => Entry::Other(item.into()),
+fn entry(item: &str) -> BoardEntry {
+    match RawMembers::of(item) {
+        Some(fields) => BoardEntry::Task(Arc::new(Task(fields))),
+        None => BoardEntry::Other(item.into()),
     }
 }
 

@@ -4,7 +4,7 @@
 //! escapes; only blanks between values may differ.
 
 use super::json::{indent, line};
-use super::model::{Board, Column, Entry, Fields};
+use super::model::{Board, BoardEntry, Column, RawMembers};
 
 /// Writes a board.
 pub fn render(board: &Board) -> Vec<u8> {
@@ -17,14 +17,12 @@ pub fn render(board: &Board) -> Vec<u8> {
     let (before, after) = members.split_at(board.before.min(members.len()));
     let mut first = true;
     for (key, _, value) in before {
-        member(&mut first, 1, key, &mut out);
-        indent(value, 1, &mut out);
+        raw_member(&mut first, 1, key, value, &mut out);
     }
     member(&mut first, 1, "\"lanes\"", &mut out);
     lanes(&board.columns, &mut out);
     for (key, _, value) in after {
-        member(&mut first, 1, key, &mut out);
-        indent(value, 1, &mut out);
+        raw_member(&mut first, 1, key, value, &mut out);
     }
     line(0, &mut out);
     out.push('}');
@@ -43,10 +41,7 @@ fn lanes(columns: &[Column], out: &mut String) {
                 member(&mut first, 2, &format!("\"{}\"", lane.word()), out);
                 list(entries, out);
             }
-            Column::Unknown(key, value) => {
-                member(&mut first, 2, key, out);
-                indent(value, 2, out);
-            }
+            Column::Unknown(key, value) => raw_member(&mut first, 2, key, value, out),
         }
     }
     if !first {
@@ -55,7 +50,7 @@ fn lanes(columns: &[Column], out: &mut String) {
     out.push('}');
 }
 
-fn list(entries: &[Entry], out: &mut String) {
+fn list(entries: &[BoardEntry], out: &mut String) {
     out.push('[');
     for (place, entry) in entries.iter().enumerate() {
         if place > 0 {
@@ -63,8 +58,8 @@ fn list(entries: &[Entry], out: &mut String) {
         }
         line(3, out);
         match entry {
-            Entry::Task(task) => object(&task.0, out),
-            Entry::Other(value) => indent(value, 3, out),
+            BoardEntry::Task(task) => object(&task.0, out),
+            BoardEntry::Other(value) => indent(value, 3, out),
         }
     }
     if !entries.is_empty() {
@@ -73,17 +68,21 @@ fn list(entries: &[Entry], out: &mut String) {
     out.push(']');
 }
 
-fn object(fields: &Fields, out: &mut String) {
+fn object(fields: &RawMembers, out: &mut String) {
     out.push('{');
     let mut first = true;
     for (key, _, value) in fields.iter() {
-        member(&mut first, 4, key, out);
-        indent(value, 4, out);
+        raw_member(&mut first, 4, key, value, out);
     }
     if !first {
         line(3, out);
     }
     out.push('}');
+}
+
+fn raw_member(first: &mut bool, level: usize, key: &str, value: &str, out: &mut String) {
+    member(first, level, key, out);
+    indent(value, level, out);
 }
 
 /// Comma, line break, key.

@@ -5,13 +5,13 @@ use super::arguments::{
 };
 use super::bridge::{found, sought};
 use super::{edits, ops};
-use crate::chance::Chance;
-use crate::tools::{Effect, Session, Tool};
+use crate::families::need::RandomSeed;
+use crate::families::{Tool, ToolEffect};
 
-const ADDS: Effect = Effect::Writes { destructive: false, idempotent: false };
-const CHANGES: Effect = Effect::Writes { destructive: true, idempotent: true };
-const MOVES: Effect = Effect::Writes { destructive: false, idempotent: true };
-const DELETES: Effect = Effect::Writes { destructive: true, idempotent: false };
+const ADDS: ToolEffect = ToolEffect::Writes { destructive: false, idempotent: false };
+const CHANGES: ToolEffect = ToolEffect::Writes { destructive: true, idempotent: true };
+const MOVES: ToolEffect = ToolEffect::Writes { destructive: false, idempotent: true };
+const DELETES: ToolEffect = ToolEffect::Writes { destructive: true, idempotent: false };
 
 /// All tools, in the order in which they are listed.
 pub fn table() -> Vec<Tool> {
@@ -21,7 +21,7 @@ pub fn table() -> Vec<Tool> {
             "Use this to put a new task on the project's kanban board. It goes to the end of `lane` (default backlog) \
              with `priority` medium unless you say otherwise. Returns the task with its id.",
             ADDS,
-            |args: &CreateArgs, session: &Session| Ok((Chance, sought(session, args.project_root.as_deref()))),
+            |args: &CreateArgs, session| Ok((RandomSeed, sought(session, args.project_root.as_deref()))),
             |(chance, seen), args: &CreateArgs, now| Ok(edits::create(&found(seen)?, chance, args, now)?),
         ),
         Tool::write(
@@ -29,7 +29,10 @@ pub fn table() -> Vec<Tool> {
             "Use this to change fields of a board task. Only the fields you send change; null clears estimatedHours or \
              assignee. Another `lane` moves the task to its end.",
             CHANGES,
-            |args: &UpdateArgs, session: &Session| Ok(sought(session, args.project_root.as_deref())),
+            |args: &UpdateArgs, session| {
+                args.changed()?;
+                Ok(sought(session, args.project_root.as_deref()))
+            },
             |seen, args: &UpdateArgs, now| Ok(edits::update(&found(seen)?, args, now)?),
         ),
         Tool::write(
@@ -37,34 +40,34 @@ pub fn table() -> Vec<Tool> {
             "Use this to move a board task to the end of another lane. A `comment` is kept with the task. A task that \
              is in the lane already is left as it is.",
             MOVES,
-            |args: &MoveArgs, session: &Session| Ok(sought(session, args.project_root.as_deref())),
+            |args: &MoveArgs, session| Ok(sought(session, args.project_root.as_deref())),
             |seen, args: &MoveArgs, now| Ok(edits::relocate(&found(seen)?, args, now)?),
         ),
         Tool::write(
             ("vbm_delete_task", "Delete board task"),
             "Use this to remove a task from the board. Returns its last state.",
             DELETES,
-            |args: &DeleteArgs, session: &Session| Ok(sought(session, args.project_root.as_deref())),
+            |args: &DeleteArgs, session| Ok(sought(session, args.project_root.as_deref())),
             |seen, args: &DeleteArgs, now| Ok(edits::delete(&found(seen)?, args, now)?),
         ),
         Tool::read(
             ("vbm_get_task", "Get board task"),
             "Use this to read one board task in full, with its comments.",
-            |args: &GetArgs, session: &Session| Ok(sought(session, args.project_root.as_deref())),
+            |args: &GetArgs, session| Ok(sought(session, args.project_root.as_deref())),
             |seen, args: &GetArgs, _| Ok(ops::get(&found(seen)?.board, args)?),
         ),
         Tool::read(
             ("vbm_list_tasks", "List board tasks"),
             "Use this to see the tasks of the board, lane by lane. All filters must hold; `total` counts what matches \
              before `limit`.",
-            |args: &ListArgs, session: &Session| Ok(sought(session, args.project_root.as_deref())),
+            |args: &ListArgs, session| Ok(sought(session, args.project_root.as_deref())),
             |seen, args: &ListArgs, _| Ok(ops::list(&found(seen)?.board, args)),
         ),
         Tool::read(
             ("vbm_search_tasks", "Search board tasks"),
             "Use this to find board tasks by words in title, description or tags. Every word must occur, in any letter \
              case; none is a pattern.",
-            |args: &SearchArgs, session: &Session| Ok(sought(session, args.project_root.as_deref())),
+            |args: &SearchArgs, session| Ok(sought(session, args.project_root.as_deref())),
             |seen, args: &SearchArgs, _| Ok(ops::search(&found(seen)?.board, args)),
         ),
         Tool::write(
@@ -72,20 +75,20 @@ pub fn table() -> Vec<Tool> {
             "Use this to put 1 to 100 new tasks on the board at once. All are created, or none if one is not valid; \
              the error names it, as in `tasks[3].title`.",
             ADDS,
-            |args: &BatchArgs, session: &Session| Ok((Chance, sought(session, args.project_root.as_deref()))),
+            |args: &BatchArgs, session| Ok((RandomSeed, sought(session, args.project_root.as_deref()))),
             |(chance, seen), args: &BatchArgs, now| Ok(edits::batch(&found(seen)?, chance, args, now)?),
         ),
         Tool::read(
             ("vbm_get_board", "Get board"),
             "Use this to read the whole board: every lane with its tasks, and statistics. `hash` identifies its state \
              for `if_match`.",
-            |args: &BoardArgs, session: &Session| Ok(sought(session, args.project_root.as_deref())),
+            |args: &BoardArgs, session| Ok(sought(session, args.project_root.as_deref())),
             |seen, _: &BoardArgs, _| Ok(ops::whole(&found(seen)?.board)),
         ),
         Tool::read(
             ("vbm_get_stats", "Get board statistics"),
             "Use this to count the board's tasks by lane and priority, and sum up their estimated hours.",
-            |args: &BoardArgs, session: &Session| Ok(sought(session, args.project_root.as_deref())),
+            |args: &BoardArgs, session| Ok(sought(session, args.project_root.as_deref())),
             |seen, _: &BoardArgs, _| Ok(ops::stats(&found(seen)?.board)),
         ),
     ]

@@ -7,12 +7,13 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use super::lines::{Line, heading, line_end, lines};
+use super::lines::{Line, line_end, lines};
 use super::model::AdrStatus;
 use super::render;
 use super::splice::inserted;
-use crate::families::need::Model;
+use crate::disk::FileModel;
 use crate::text::hash::hash_of;
+use crate::text::headings::heading;
 
 /// The heading of the history.
 pub const HISTORY: &str = "Status History";
@@ -36,7 +37,7 @@ pub struct Adr {
     pub updated: Option<Timestamp>,
 }
 
-impl Model for Adr {
+impl FileModel for Adr {
     fn read(bytes: &[u8]) -> Self {
         let hash = hash_of(bytes);
         match str::from_utf8(bytes) {
@@ -45,7 +46,7 @@ impl Model for Adr {
         }
     }
 
-    fn weight(&self) -> usize {
+    fn memory_bytes(&self) -> usize {
         let texts = self.title.iter().chain(&self.raw_status).map(String::len).sum::<usize>();
         size_of::<Self>() + texts + self.hash.len()
     }
@@ -202,6 +203,7 @@ fn event_moment(line: &str) -> Option<Timestamp> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::arguments::NewAdr;
     use super::super::model::written;
     use super::*;
 
@@ -223,7 +225,7 @@ mod tests {
     }
 
     fn ours() -> String {
-        let adr = render::NewAdr {
+        let adr = NewAdr {
             title: "Use X".to_owned(),
             context: "## Status History\n- 1999-01-01T00:00:00Z no".to_owned(),
             decision: "- Status: Deprecated".to_owned(),

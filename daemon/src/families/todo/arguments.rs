@@ -1,87 +1,82 @@
-//! What the tools take, checked in the contract's order: the shapes of ids first, then everything else. Whether
-//! something exists is for the ops, once the files were seen. Unknown arguments are ignored.
+//! The tables of arguments: JSON comes in, a struct for each tool goes out, or the first argument that is wrong, in the
+//! order of checks of `docs/contracts/todo.md`: the format of ids first, then everything else. Each table also gives the
+//! tool's JSON Schema. It never asks whether something exists: the tools do, once the files were read. Lengths count
+//! Unicode scalar values.
 
 use std::path::PathBuf;
 
 use serde_json::{Value, json};
-use trellis_protocol::Failure;
 
-use super::error::{Rule, TodoError};
-use super::model::{AdrStatus, DEFAULT_CATEGORY, Status, TaskId};
-use super::render::{NewAdr, NewSubTask};
-use super::values::{self, Object, given};
-use crate::tools::Arguments;
+use super::error::TodoError;
+use super::model::{AdrStatus, DEFAULT_CATEGORY, MAX_NUMBER, Status, TaskId};
+use super::render;
+use crate::arguments;
+use crate::families::error::ArgumentError;
+use crate::families::fields::{Argument, FirstError, Object, ObjectSchema, object, rows_of};
+use crate::families::shapes::{Shape, boolean, integer, list, one_of, project_root, shape, text};
+use crate::text::headings::heading;
 
 /// A task begins with so many sub-tasks at most.
-const FIRST_SUBTASKS: usize = 20;
+const MAX_NEW_SUBTASKS: usize = 20;
 
 /// So many may be given in place of those that a task has.
-const SUBTASKS: usize = 200;
+const MAX_SUBTASKS: usize = 200;
 
-/// For `create_task`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CreateTask {
-    /// On one line.
-    pub title: String,
-    /// Where it goes.
-    pub category: String,
-    /// For its context.
-    pub description: String,
-    /// Below it.
-    pub subtasks: Vec<NewSubTask>,
-    /// Whose.
-    pub project_root: Option<PathBuf>,
+const TOO_LONG: &str = "CONTENT_TOO_LONG";
+const PROJECT_DESCRIPTION: &str = "Absolute path of the project, if not the session's own";
+const TASKS_HASH_DESCRIPTION: &str = "Only if task.md still has this hash, as list_tasks gave it";
+
+arguments! {
+    pub struct CreateTask else TodoError {
+        title: String = title().required(), "What is to be done, on one line";
+        category: String = category_or_default().or(DEFAULT_CATEGORY.to_owned()),
+            "Section of task.md (default Default)";
+        description: String = text_up_to(500).or(String::new()), "Goes into the task's context file";
+        subtasks: Vec<NewSubTask> = first_subtasks().or(Vec::new()), "";
+        project_root: Option<PathBuf> = project_root().optional(), PROJECT_DESCRIPTION;
+    }
 }
 
-/// For `update_task`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UpdateTask {
-    /// Which.
-    pub id: TaskId,
-    /// On one line.
-    pub title: Option<String>,
-    /// How far it is.
-    pub status: Option<Status>,
-    /// Where it goes.
-    pub category: Option<String>,
-    /// All of them.
-    pub subtasks: Option<Vec<NewSubTask>>,
-    /// The hash of `task.md` that the caller has read.
-    pub if_match: Option<String>,
-    /// Whose.
-    pub project_root: Option<PathBuf>,
+arguments! {
+    pub struct NewSubTask {
+        title: String = title().required(), "";
+        status: Status = status().or(Status::Todo), "";
+    }
 }
 
-/// For `delete_task`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DeleteTask {
-    /// Which.
-    pub id: TaskId,
-    /// The hash of `task.md` that the caller has read.
-    pub if_match: Option<String>,
-    /// Whose.
-    pub project_root: Option<PathBuf>,
+arguments! {
+    pub struct UpdateTask else TodoError {
+        id as "task_id": TaskId = task_id().required(), "";
+        title: Option<String> = title().optional(), "";
+        status: Option<Status> = status().optional(), "";
+        category: Option<String> = category().or(None), "The task becomes the last one there";
+        subtasks: Option<Vec<NewSubTask>> = subtasks().optional(), "Replaces all of them, at most 200; [] removes them";
+        if_match: Option<String> = text("a hash").optional(), TASKS_HASH_DESCRIPTION;
+        project_root: Option<PathBuf> = project_root().optional(), PROJECT_DESCRIPTION;
+    }
 }
 
-/// For `reorder_task`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReorderTask {
-    /// Which.
-    pub id: TaskId,
-    /// Where to.
-    pub position: Position,
-    /// The hash of `task.md` that the caller has read.
-    pub if_match: Option<String>,
-    /// Whose.
-    pub project_root: Option<PathBuf>,
+arguments! {
+    pub struct DeleteTask else TodoError {
+        id as "task_id": TaskId = task_id().required(), "";
+        if_match: Option<String> = text("a hash").optional(), TASKS_HASH_DESCRIPTION;
+        project_root: Option<PathBuf> = project_root().optional(), PROJECT_DESCRIPTION;
+    }
+}
+
+arguments! {
+    pub struct ReorderTask else TodoError {
+        id as "task_id": TaskId = task_id().required(), "";
+        position: Position = PositionArguments, "";
+        if_match: Option<String> = text("a hash").optional(), TASKS_HASH_DESCRIPTION;
+        project_root: Option<PathBuf> = project_root().optional(), PROJECT_DESCRIPTION;
+    }
 }
 
 /// Where a task moves in its category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Position {
-    /// Above all others.
     First,
-    /// Below all others.
     Last,
     /// Right above this one.
     Before(TaskId),
@@ -89,473 +84,283 @@ pub enum Position {
     After(TaskId),
 }
 
-/// For `list_tasks`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListTasks {
-    /// Only these.
-    pub status: Option<Status>,
-    /// Only these.
-    pub category: Option<String>,
-    /// At most so many.
-    pub limit: usize,
-    /// Whose.
-    pub project_root: Option<PathBuf>,
+arguments! {
+    pub struct ListTasks else TodoError {
+        status: Option<Status> = status().optional(), "Only these";
+        category: Option<String> = category().or(None), "Only this one, exactly";
+        limit: usize = integer::<usize>(1..=100).default(50_usize), "";
+        project_root: Option<PathBuf> = project_root().optional(), PROJECT_DESCRIPTION;
+    }
 }
 
-/// For `search_tasks`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SearchTasks {
-    /// As it was typed.
-    pub query: String,
-    /// Where to look.
-    pub fields: Fields,
-    /// At most so many.
-    pub limit: usize,
-    /// Whose.
-    pub project_root: Option<PathBuf>,
+arguments! {
+    pub struct SearchTasks else TodoError {
+        query: String = query().required(), QUERY_DESCRIPTION;
+        fields as "search_in": SearchedFields = searched_fields().or(SearchedFields::USUAL),
+            "Default title and content; content is sub-tasks and notes in task.md";
+        limit: usize = integer::<usize>(1..=50).default(20_usize), "";
+        project_root: Option<PathBuf> = project_root().optional(), PROJECT_DESCRIPTION;
+    }
 }
 
-/// Where a search looks.
+/// Where a search looks; content is sub-tasks and notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fields {
-    /// In titles.
+pub struct SearchedFields {
     pub title: bool,
-    /// In sub-tasks and notes.
     pub content: bool,
-    /// In context files.
     pub context: bool,
 }
 
-/// For `create_adr`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CreateAdr {
-    /// All it says.
-    pub adr: NewAdr,
-    /// Whose.
-    pub project_root: Option<PathBuf>,
+impl SearchedFields {
+    const USUAL: Self = Self { title: true, content: true, context: false };
 }
 
-/// For `update_adr_status`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UpdateAdr {
-    /// Which.
-    pub number: u16,
-    /// How far it is.
-    pub status: AdrStatus,
-    /// Why, on one line.
-    pub reason: Option<String>,
-    /// The hash of its file that the caller has read.
-    pub if_match: Option<String>,
-    /// Whose.
-    pub project_root: Option<PathBuf>,
-}
-
-/// For `list_adrs`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListAdrs {
-    /// Only these.
-    pub status: Option<AdrStatus>,
-    /// At most so many.
-    pub limit: usize,
-    /// Whose.
-    pub project_root: Option<PathBuf>,
-}
-
-/// For `update_context`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct UpdateContext {
-    /// Whose context.
-    pub id: TaskId,
-    /// What is written.
-    pub content: String,
-    /// Whether what is there stays.
-    pub append: bool,
-    /// Only there.
-    pub section: Option<String>,
-    /// The hash of the context that the caller has read.
-    pub if_match: Option<String>,
-    /// Whose project.
-    pub project_root: Option<PathBuf>,
-}
-
-/// For `get_context`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GetContext {
-    /// Whose context.
-    pub id: TaskId,
-    /// Whose project.
-    pub project_root: Option<PathBuf>,
-}
-
-/// For `search_contexts`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SearchContexts {
-    /// As it was typed.
-    pub query: String,
-    /// At most so many.
-    pub limit: usize,
-    /// Whose.
-    pub project_root: Option<PathBuf>,
-}
-
-impl Arguments for CreateTask {
-    fn schema() -> Value {
-        schema(
-            json!({
-                "title": text_schema(1, 100, "What is to be done, on one line"),
-                "category": text_schema(0, 50, "Section of task.md (default Default)"),
-                "description": text_schema(0, 500, "Goes into the task's context file"),
-                "subtasks": { "type": "array", "maxItems": FIRST_SUBTASKS, "items": { "type": "string", "minLength": 1, "maxLength": 100 } },
-            }),
-            &["title"],
-        )
+arguments! {
+    pub struct CreateAdr else TodoError {
+        adr: NewAdr = rows_of::<NewAdr>(), "";
+        project_root: Option<PathBuf> = project_root().optional(), PROJECT_DESCRIPTION;
     }
+}
 
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let title = values::title(arguments, "title".into())?;
-        let category = values::category(arguments)?.unwrap_or_else(|| DEFAULT_CATEGORY.to_owned());
-        let description = values::text(arguments, "description", 500)?.unwrap_or_default();
-        let mut subtasks = Vec::new();
-        for (number, value) in values::list(arguments, "subtasks", FIRST_SUBTASKS)?.into_iter().flatten().enumerate() {
-            let title = values::title_of(Some(value), format!("subtasks[{number}]").into())?;
-            subtasks.push(NewSubTask { title, status: Status::Todo });
+arguments! {
+    pub struct NewAdr {
+        title: String = title().required(), "";
+        context: String = text_up_to(2000).required(), "Why a decision is needed";
+        decision: String = text_up_to(2000).required(), "";
+        rationale: String = text_up_to(2000).required(), "";
+        consequences: String = text_up_to(2000).or(String::new()), "";
+        status: AdrStatus = adr_status().or(AdrStatus::Proposed), "Default Proposed";
+    }
+}
+
+arguments! {
+    pub struct UpdateAdr else TodoError {
+        number as "adr_number": u16 = integer::<u16>(1..=MAX_NUMBER.into()).code("INVALID_ADR_NUMBER").required(), "";
+        status: AdrStatus = adr_status().required(), "";
+        reason: Option<String> = reason().or(None), "Kept in the record's history";
+        if_match: Option<String> = text("a hash").optional(), "Only if the record's file still has this SHA-256";
+        project_root: Option<PathBuf> = project_root().optional(), PROJECT_DESCRIPTION;
+    }
+}
+
+arguments! {
+    pub struct ListAdrs else TodoError {
+        status: Option<AdrStatus> = adr_status().optional(), "Only these";
+        limit: usize = integer::<usize>(1..=100).default(50_usize), "";
+        project_root: Option<PathBuf> = project_root().optional(), PROJECT_DESCRIPTION;
+    }
+}
+
+arguments! {
+    pub struct UpdateContext else TodoError {
+        id as "task_id": TaskId = task_id().required(), "";
+        content: String = text_up_to(10_000).required(), "Markdown; may be empty, to clear what it replaces";
+        append: bool = boolean().or(false), "Add to what is there instead of replacing it (default false)";
+        section: Option<String> = section().or(None), "Only under this heading, which is added if missing";
+        if_match: Option<String> = text("a hash").optional(),
+            "Only if the context file still has this hash, as get_context gave it";
+        project_root: Option<PathBuf> = project_root().optional(), PROJECT_DESCRIPTION;
+    }
+}
+
+arguments! {
+    pub struct GetContext else TodoError {
+        id as "task_id": TaskId = task_id().required(), "";
+        project_root: Option<PathBuf> = project_root().optional(), PROJECT_DESCRIPTION;
+    }
+}
+
+arguments! {
+    pub struct SearchContexts else TodoError {
+        query: String = query().required(), QUERY_DESCRIPTION;
+        limit: usize = integer::<usize>(1..=50).default(20_usize), "";
+        project_root: Option<PathBuf> = project_root().optional(), PROJECT_DESCRIPTION;
+    }
+}
+
+const QUERY_DESCRIPTION: &str = "Words that must all occur; case and width do not matter";
+
+/// The `project_root` of any call; none if it is absent or malformed, which the tool itself has reported.
+pub fn project_argument(arguments: &Object) -> Option<PathBuf> {
+    project_root().optional().read(arguments, "project_root", &mut FirstError::default()).flatten()
+}
+
+/// Each begins open.
+fn first_subtasks() -> impl Shape<Value = Vec<NewSubTask>> {
+    let open =
+        |titles: Vec<String>| titles.into_iter().map(|title| NewSubTask { title, status: Status::Todo }).collect();
+    list(title(), "a list", |count| at_most(MAX_NEW_SUBTASKS, count))
+        .with("maxItems", MAX_NEW_SUBTASKS)
+        .then(move |titles| Ok(open(titles)))
+}
+
+fn subtasks() -> impl Shape<Value = Vec<NewSubTask>> {
+    let subtask = object::<NewSubTask>("an object with a title");
+    list(subtask, "a list", |count| at_most(MAX_SUBTASKS, count)).with("maxItems", MAX_SUBTASKS)
+}
+
+fn at_most(most: usize, count: usize) -> Result<(), ArgumentError> {
+    let too_many = || ArgumentError::must_be(format!("a list of at most {most}")).code(TOO_LONG);
+    if count > most { Err(too_many()) } else { Ok(()) }
+}
+
+fn task_id() -> impl Shape<Value = TaskId> {
+    let schema = || json!({ "type": "string", "pattern": "^T[0-9]{3}$" });
+    let wanted = "`T` and three digits, such as `T001`";
+    shape(schema, wanted, |value| TaskId::parse(value.as_str()?)).code("INVALID_TASK_ID")
+}
+
+fn status() -> impl Shape<Value = Status> {
+    let words = Status::ALL.map(Status::word);
+    one_of(words, "`todo`, `in_progress` or `done`", Status::named).code("INVALID_STATUS")
+}
+
+fn adr_status() -> impl Shape<Value = AdrStatus> {
+    let words = AdrStatus::ALL.map(AdrStatus::word);
+    one_of(words, "`Proposed`, `Accepted` or `Deprecated`", AdrStatus::named).code("INVALID_STATUS")
+}
+
+/// A text on one line that is not empty.
+fn title() -> impl Shape<Value = String> {
+    let schema = || json!({ "type": "string", "minLength": 1, "maxLength": 100 });
+    let title = |value: &Value| value.as_str().map(one_line).filter(|title| !title.is_empty());
+    shape(schema, "a text that is not empty", title)
+        .then(|title| fits(title, 100).map_err(|error| error.code(TOO_LONG)))
+}
+
+/// A text of limited length, as it is.
+fn text_up_to(most: usize) -> impl Shape<Value = String> {
+    let text = text("a text").with("maxLength", most);
+    text.then(move |text| fits(text, most).map_err(|error| error.code(TOO_LONG)))
+}
+
+/// On one line; an empty one counts as absent.
+fn reason() -> impl Shape<Value = Option<String>> {
+    text_up_to(500).then(|reason| Ok(Some(one_line(&reason)).filter(|reason| !reason.is_empty())))
+}
+
+/// Something other than blanks, and not too much of it.
+fn query() -> impl Shape<Value = String> {
+    let schema = || json!({ "type": "string", "minLength": 1, "maxLength": 200 });
+    let query = |value: &Value| value.as_str().filter(|query| !query.trim().is_empty()).map(str::to_owned);
+    shape(schema, "a text that is not empty", query).then(|query| fits(query, 200))
+}
+
+fn fits(text: String, most: usize) -> Result<String, ArgumentError> {
+    let too_long = || ArgumentError::must_be(format!("at most {most} characters long"));
+    if text.chars().count() > most { Err(too_long()) } else { Ok(text) }
+}
+
+/// An empty name counts as absent.
+fn category() -> impl Shape<Value = Option<String>> {
+    const CODE: &str = "INVALID_CATEGORY";
+    heading_name(CODE, |name| name.starts_with('#')).code(CODE)
+}
+
+/// The same; an absent one is the default.
+fn category_or_default() -> impl Shape<Value = String> {
+    category().then(|name| Ok(name.unwrap_or_else(|| DEFAULT_CATEGORY.to_owned())))
+}
+
+/// An empty name counts as absent.
+fn section() -> impl Shape<Value = Option<String>> {
+    heading_name(TOO_LONG, |_| false)
+}
+
+/// What a heading of second level may say, on one line.
+fn heading_name(too_long: &'static str, has_forbidden_start: fn(&str) -> bool) -> impl Shape<Value = Option<String>> {
+    text("a text").with("maxLength", 50).then(move |text| {
+        let name = text.trim();
+        let survives_round_trip = || heading(&render::heading(name)) == Some((2, name));
+        match () {
+            () if text.is_empty() => Ok(None),
+            () if name.is_empty() => Err(ArgumentError::must_be("more than blanks")),
+            () if name.chars().count() > 50 => Err(ArgumentError::must_be("at most 50 characters long").code(too_long)),
+            () if name.contains(is_break) => Err(ArgumentError::must_be("one line without control characters")),
+            () if has_forbidden_start(name) => Err(ArgumentError::must_be("a name that does not begin with `#`")),
+            () if !survives_round_trip() => Err(ArgumentError::must_be("a name that does not end with `#`")),
+            () => Ok(Some(name.to_owned())),
         }
-        let project_root = values::project_root(arguments)?;
-        Ok(Self { title, category, description, subtasks, project_root })
-    }
+    })
 }
 
-impl Arguments for UpdateTask {
-    fn schema() -> Value {
-        let subtask = json!({
-            "type": "object",
-            "properties": { "title": text_schema(1, 100, ""), "status": task_status_schema("") },
-            "required": ["title"],
-        });
-        schema(
-            json!({
-                "task_id": id_schema(),
-                "title": text_schema(1, 100, ""),
-                "status": task_status_schema(""),
-                "category": text_schema(0, 50, "The task becomes the last one there"),
-                "subtasks": { "type": "array", "maxItems": SUBTASKS, "items": subtask, "description": "Replaces all of them, at most 200; [] removes them" },
-                "if_match": if_match_schema("task.md", "list_tasks"),
-            }),
-            &["task_id"],
-        )
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let id = values::task_id(arguments, "task_id")?;
-        let title = given(arguments, "title").map(|value| values::title_of(Some(value), "title".into())).transpose()?;
-        let status = values::status(arguments)?;
-        let category = values::category(arguments)?;
-        let subtasks = match values::list(arguments, "subtasks", SUBTASKS)? {
-            None => None,
-            Some(items) => Some(items.iter().enumerate().map(subtask).collect::<Result<_, _>>()?),
-        };
-        let if_match = values::if_match(arguments)?;
-        let project_root = values::project_root(arguments)?;
-        Ok(Self { id, title, status, category, subtasks, if_match, project_root })
-    }
+fn is_break(letter: char) -> bool {
+    letter.is_control() || matches!(letter, '\u{2028}' | '\u{2029}')
 }
 
-fn subtask((number, value): (usize, &Value)) -> Result<NewSubTask, TodoError> {
-    let field = format!("subtasks[{number}]");
-    let Some(object) = value.as_object() else {
-        return Err(TodoError::argument(Rule::Input, field, "an object with a title", Some(value)));
-    };
-    let title = values::title(object, format!("{field}.title").into())?;
-    let status = values::status_at(object, format!("{field}.status").into())?.unwrap_or(Status::Todo);
-    Ok(NewSubTask { title, status })
+/// Line breaks and other control characters, however many in a row, become one space.
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split(is_break).filter(|part| !part.is_empty()).collect();
+    words.join(" ").trim().to_owned()
 }
 
-impl Arguments for DeleteTask {
-    fn schema() -> Value {
-        schema(json!({ "task_id": id_schema(), "if_match": if_match_schema("task.md", "list_tasks") }), &["task_id"])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let id = values::task_id(arguments, "task_id")?;
-        let if_match = values::if_match(arguments)?;
-        Ok(Self { id, if_match, project_root: values::project_root(arguments)? })
-    }
-}
-
-impl Arguments for ReorderTask {
-    fn schema() -> Value {
-        schema(
-            json!({
-                "task_id": id_schema(),
-                "position": { "type": "string", "enum": ["first", "last", "before", "after"] },
-                "reference_task_id": { "type": "string", "pattern": "^T[0-9]{3}$", "description": "Needed for before and after; a task of the same category" },
-                "if_match": if_match_schema("task.md", "list_tasks"),
-            }),
-            &["task_id", "position"],
-        )
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        const REFERENCE: &str = "reference_task_id";
-        let id = values::task_id(arguments, "task_id")?;
-        let value = given(arguments, "position");
-        let word = value.and_then(Value::as_str).unwrap_or_default();
-        let is_alone = matches!(word, "first" | "last");
-        let reference = given(arguments, REFERENCE).filter(|_| !is_alone);
-        let reference = reference.map(|_| values::task_id(arguments, REFERENCE)).transpose()?;
-        let wrong = |field: &'static str, wanted: &'static str, value: Option<&Value>| {
-            TodoError::argument(Rule::Position, field, wanted, value)
-        };
-        let position = match (word, reference) {
-            ("first", _) => Position::First,
-            ("last", _) => Position::Last,
-            ("before" | "after", None) => return Err(wrong(REFERENCE, "the id of a task to move beside", None).into()),
-            ("before" | "after", Some(other)) if other == id => {
-                return Err(wrong(REFERENCE, "another task", given(arguments, REFERENCE)).into());
-            }
-            ("before", Some(other)) => Position::Before(other),
-            ("after", Some(other)) => Position::After(other),
-            _ => return Err(wrong("position", "`first`, `last`, `before` or `after`", value).into()),
-        };
-        let if_match = values::if_match(arguments)?;
-        Ok(Self { id, position, if_match, project_root: values::project_root(arguments)? })
-    }
-}
-
-impl Arguments for ListTasks {
-    fn schema() -> Value {
-        schema(
-            json!({
-                "status": task_status_schema("Only these"),
-                "category": text_schema(0, 50, "Only this one, exactly"),
-                "limit": limit_schema(100, 50),
-            }),
-            &[],
-        )
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let status = values::status(arguments)?;
-        let category = values::category(arguments)?;
-        let limit = values::limit(arguments, 100, 50)?;
-        Ok(Self { status, category, limit, project_root: values::project_root(arguments)? })
-    }
-}
-
-impl Arguments for SearchTasks {
-    fn schema() -> Value {
-        schema(
-            json!({
-                "query": query_schema(),
-                "search_in": {
-                    "type": "array",
-                    "items": { "type": "string", "enum": ["title", "content", "context"] },
-                    "description": "Default title and content; content is sub-tasks and notes in task.md",
-                },
-                "limit": limit_schema(50, 20),
-            }),
-            &["query"],
-        )
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let query = query(arguments)?;
-        let mut fields = Fields { title: false, content: false, context: false };
-        for value in values::list(arguments, "search_in", usize::MAX)?.into_iter().flatten() {
-            match value.as_str() {
+fn searched_fields() -> impl Shape<Value = SearchedFields> {
+    let schema = || json!({ "type": "array", "items": { "type": "string", "enum": ["title", "content", "context"] } });
+    shape(schema, "a list", |value| value.as_array().cloned()).then(|words| {
+        let mut fields = SearchedFields { title: false, content: false, context: false };
+        for word in &words {
+            match word.as_str() {
                 Some("title") => fields.title = true,
                 Some("content") => fields.content = true,
                 Some("context") => fields.context = true,
                 _ => {
                     let wanted = "a list of `title`, `content` and `context`";
-                    return Err(TodoError::argument(Rule::Input, "search_in", wanted, Some(value)).into());
+                    return Err(ArgumentError::must_be(wanted).value(word.clone()));
                 }
             }
         }
-        if !(fields.title || fields.content || fields.context) {
-            fields = Fields { title: true, content: true, context: false };
-        }
-        let limit = values::limit(arguments, 50, 20)?;
-        Ok(Self { query, fields, limit, project_root: values::project_root(arguments)? })
+        Ok(if words.is_empty() { SearchedFields::USUAL } else { fields })
+    })
+}
+
+/// `position` and `reference_task_id`, which belong together.
+struct PositionArguments;
+
+impl PositionArguments {
+    const REFERENCE: &str = "reference_task_id";
+
+    fn word() -> impl Shape<Value = String> {
+        let words = ["first", "last", "before", "after"];
+        let named = move |word: &str| words.contains(&word).then(|| word.to_owned());
+        one_of(words, "`first`, `last`, `before` or `after`", named).code("INVALID_POSITION")
+    }
+
+    fn needs_no_reference(arguments: &Object) -> bool {
+        matches!(arguments.get("position").and_then(Value::as_str), Some("first" | "last"))
     }
 }
 
-/// Something other than blanks, and not too much of it.
-fn query(arguments: &Object) -> Result<String, TodoError> {
-    let value = given(arguments, "query");
-    let query = value.and_then(Value::as_str).filter(|query| !query.trim().is_empty());
-    let query = query.ok_or_else(|| TodoError::argument(Rule::Input, "query", "a text that is not empty", value))?;
-    if query.chars().count() > 200 {
-        return Err(TodoError::argument(Rule::Input, "query", "at most 200 characters long", value));
-    }
-    Ok(query.to_owned())
-}
+impl Argument for PositionArguments {
+    type Value = Position;
 
-impl Arguments for CreateAdr {
-    fn schema() -> Value {
-        schema(
-            json!({
-                "title": text_schema(1, 100, ""),
-                "context": text_schema(0, 2000, "Why a decision is needed"),
-                "decision": text_schema(0, 2000, ""),
-                "rationale": text_schema(0, 2000, ""),
-                "consequences": text_schema(0, 2000, ""),
-                "status": adr_status_schema("Default Proposed"),
-            }),
-            &["title", "context", "decision", "rationale"],
-        )
+    fn describe(&self, name: &str, about: &str, schema: &mut ObjectSchema) {
+        Self::word().required().describe(name, about, schema);
+        let about = "Needed for before and after; a task of the same category";
+        task_id().optional().describe(Self::REFERENCE, about, schema);
     }
 
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let adr = NewAdr {
-            title: values::title(arguments, "title".into())?,
-            context: values::needed_text(arguments, "context", 2000)?,
-            decision: values::needed_text(arguments, "decision", 2000)?,
-            rationale: values::needed_text(arguments, "rationale", 2000)?,
-            consequences: values::text(arguments, "consequences", 2000)?.unwrap_or_default(),
-            status: values::adr_status(arguments)?.unwrap_or(AdrStatus::Proposed),
+    fn read(&self, object: &Object, name: &str, errors: &mut FirstError) -> Option<Position> {
+        let reference =
+            task_id().optional().ignored_if(Self::needs_no_reference).read(object, Self::REFERENCE, errors)?;
+        let word = Self::word().required().read(object, name, errors)?;
+        let id = task_id().optional().read(object, "task_id", &mut FirstError::default())?;
+        let wrong = |wanted| ArgumentError::must_be(wanted).of(Self::REFERENCE).code("INVALID_POSITION");
+        let position = match (word.as_str(), reference) {
+            ("first", _) => Ok(Position::First),
+            ("last", _) => Ok(Position::Last),
+            (_, None) => Err(wrong("the id of a task to move beside")),
+            (_, Some(other)) if id == Some(other) => Err(wrong("another task").value(other.to_string())),
+            ("before", Some(other)) => Ok(Position::Before(other)),
+            (_, Some(other)) => Ok(Position::After(other)),
         };
-        Ok(Self { adr, project_root: values::project_root(arguments)? })
+        errors.keep(position, 0)
     }
-}
-
-impl Arguments for UpdateAdr {
-    fn schema() -> Value {
-        schema(
-            json!({
-                "adr_number": { "type": "integer", "minimum": 1, "maximum": 999 },
-                "status": adr_status_schema(""),
-                "reason": text_schema(0, 500, "Kept in the record's history"),
-                "if_match": { "type": "string", "description": "Only if the record's file still has this SHA-256" },
-            }),
-            &["adr_number", "status"],
-        )
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let number = values::adr_number(arguments)?;
-        let status = values::adr_status(arguments)?.ok_or_else(|| {
-            TodoError::argument(Rule::Status, "status", "`Proposed`, `Accepted` or `Deprecated`", None)
-        })?;
-        let reason = values::text(arguments, "reason", 500)?.map(|reason| values::one_line(&reason));
-        let reason = reason.filter(|reason| !reason.is_empty());
-        let if_match = values::if_match(arguments)?;
-        Ok(Self { number, status, reason, if_match, project_root: values::project_root(arguments)? })
-    }
-}
-
-impl Arguments for ListAdrs {
-    fn schema() -> Value {
-        schema(json!({ "status": adr_status_schema("Only these"), "limit": limit_schema(100, 50) }), &[])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let status = values::adr_status(arguments)?;
-        let limit = values::limit(arguments, 100, 50)?;
-        Ok(Self { status, limit, project_root: values::project_root(arguments)? })
-    }
-}
-
-impl Arguments for UpdateContext {
-    fn schema() -> Value {
-        schema(
-            json!({
-                "task_id": id_schema(),
-                "content": text_schema(0, 10_000, "Markdown; may be empty, to clear what it replaces"),
-                "append": { "type": "boolean", "description": "Add to what is there instead of replacing it (default false)" },
-                "section": text_schema(0, 50, "Only under this heading, which is added if missing"),
-                "if_match": if_match_schema("the context file", "get_context"),
-            }),
-            &["task_id", "content"],
-        )
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let id = values::task_id(arguments, "task_id")?;
-        let content = values::needed_text(arguments, "content", 10_000)?;
-        let append = values::flag(arguments, "append")?;
-        let section = values::section(arguments)?;
-        let if_match = values::if_match(arguments)?;
-        Ok(Self { id, content, append, section, if_match, project_root: values::project_root(arguments)? })
-    }
-}
-
-impl Arguments for GetContext {
-    fn schema() -> Value {
-        schema(json!({ "task_id": id_schema() }), &["task_id"])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let id = values::task_id(arguments, "task_id")?;
-        Ok(Self { id, project_root: values::project_root(arguments)? })
-    }
-}
-
-impl Arguments for SearchContexts {
-    fn schema() -> Value {
-        schema(json!({ "query": query_schema(), "limit": limit_schema(50, 20) }), &["query"])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let query = query(arguments)?;
-        let limit = values::limit(arguments, 50, 20)?;
-        Ok(Self { query, limit, project_root: values::project_root(arguments)? })
-    }
-}
-
-/// An object with these properties, and the project.
-fn schema(mut properties: Value, required: &[&str]) -> Value {
-    properties["project_root"] =
-        json!({ "type": "string", "description": "Absolute path of the project, if not the session's own" });
-    match required {
-        [] => json!({ "type": "object", "properties": properties }),
-        required => json!({ "type": "object", "properties": properties, "required": required }),
-    }
-}
-
-fn text_schema(least: usize, most: usize, description: &str) -> Value {
-    let mut schema = json!({ "type": "string" });
-    if least > 0 {
-        schema["minLength"] = least.into();
-    }
-    schema["maxLength"] = most.into();
-    described(schema, description)
-}
-
-fn described(mut schema: Value, description: &str) -> Value {
-    if !description.is_empty() {
-        schema["description"] = description.into();
-    }
-    schema
-}
-
-fn id_schema() -> Value {
-    json!({ "type": "string", "pattern": "^T[0-9]{3}$" })
-}
-
-fn task_status_schema(description: &str) -> Value {
-    described(json!({ "type": "string", "enum": Status::ALL.map(Status::word) }), description)
-}
-
-fn adr_status_schema(description: &str) -> Value {
-    described(json!({ "type": "string", "enum": AdrStatus::ALL.map(AdrStatus::word) }), description)
-}
-
-fn limit_schema(most: usize, default: usize) -> Value {
-    json!({ "type": "integer", "minimum": 1, "maximum": most, "default": default })
-}
-
-fn query_schema() -> Value {
-    json!({ "type": "string", "minLength": 1, "maxLength": 200, "description": "Words that must all occur; case and width do not matter" })
-}
-
-fn if_match_schema(file: &str, tool: &str) -> Value {
-    json!({ "type": "string", "description": format!("Only if {file} still has this hash, as {tool} gave it") })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::families::Arguments;
 
     /// The expected error is its code and the value in its details.
     fn check<A: Arguments>(arguments: Value, expected: Result<(), (&str, Value)>) {
@@ -581,5 +386,58 @@ mod tests {
         check::<UpdateContext>(json!({ "task_id": "T001", "content": "" }), Ok(()));
         check::<UpdateContext>(json!({ "task_id": "T001" }), Err(("INVALID_INPUT", Value::Null)));
         assert_eq!(UpdateContext::schema()["properties"]["content"].get("minLength"), None);
+    }
+
+    #[test]
+    fn categories_are_one_line_and_read_back() {
+        let check = |value: Value, expected: Result<Option<&str>, Option<&str>>| {
+            let seen = category().read(&value).map_err(|error| error.code);
+            assert_eq!(seen, expected.map(|name| name.map(str::to_owned)), "{value}");
+        };
+        check(json!(""), Ok(None));
+        check(json!(" 設計 "), Ok(Some("設計")));
+        check(json!("あ".repeat(50)), Ok(Some(&"あ".repeat(50))));
+        check(json!("C#"), Ok(Some("C#")));
+        for wrong in ["  ", "a\nb", "a\tb", "#a", "a #", "a ##", &"あ".repeat(51), "a\u{2028}b"] {
+            check(json!(wrong), Err(Some("INVALID_CATEGORY")));
+        }
+        check(json!(7), Err(Some("INVALID_CATEGORY")));
+    }
+
+    #[test]
+    fn titles_become_one_line() {
+        for (text, expected) in
+            [(" a ", "a"), ("a\r\nb", "a b"), ("a\tb\u{7}c", "a b c"), ("\n", ""), ("a\n\n\nb", "a b"), ("　x　", "x")]
+        {
+            assert_eq!(one_line(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_task_moves_beside_another_one() {
+        let reorder = |position: &str, reference: Value| json!({ "task_id": "T001", "position": position, "reference_task_id": reference });
+        for alone in ["first", "last"] {
+            check::<ReorderTask>(reorder(alone, json!("nonsense")), Ok(()));
+        }
+        for beside in ["before", "after"] {
+            check::<ReorderTask>(reorder(beside, json!("T002")), Ok(()));
+            check::<ReorderTask>(reorder(beside, json!("T2")), Err(("INVALID_TASK_ID", json!("T2"))));
+            check::<ReorderTask>(reorder(beside, json!("T001")), Err(("INVALID_POSITION", json!("T001"))));
+            check::<ReorderTask>(reorder(beside, json!(null)), Err(("INVALID_POSITION", json!(null))));
+        }
+        check::<ReorderTask>(reorder("up", json!("T2")), Err(("INVALID_TASK_ID", json!("T2"))));
+        check::<ReorderTask>(reorder("up", json!("T002")), Err(("INVALID_POSITION", json!("up"))));
+    }
+
+    #[test]
+    fn unknown_names_are_refused_with_the_nearest() {
+        let call = json!({ "task_id": 7, "subtasks": [{ "title": "a" }, { "titel": "b" }], "sessionId": 1 });
+        let failure = UpdateTask::parse(call.as_object().expect("an object")).expect_err("a refusal");
+        let details = json!({
+            "field": "subtasks[1].titel",
+            "nearest": "subtasks[1].title",
+            "arguments": ["subtasks[1].title", "subtasks[1].status"],
+        });
+        assert_eq!((failure.code.as_ref(), failure.details), ("INVALID_INPUT", details));
     }
 }

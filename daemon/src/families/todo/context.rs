@@ -4,11 +4,12 @@
 use std::ops::Range;
 
 use super::fold::Folded;
-use super::lines::{headings, line_end, lines_from, with_ends, without_end};
+use super::lines::{headings, line_end, lines_from, with_ends};
 use super::parse::is_empty;
 use super::render;
 use super::splice::{inserted, removed};
-use crate::families::need::Model;
+use crate::disk::FileModel;
+use crate::text::code_fences::without_end;
 
 /// A context file as a search sees it.
 #[derive(Debug)]
@@ -19,14 +20,14 @@ pub struct Context {
     pub is_broken: bool,
 }
 
-impl Model for Context {
+impl FileModel for Context {
     fn read(bytes: &[u8]) -> Self {
         let text = str::from_utf8(bytes);
         Self { is_broken: text.is_err(), text: Folded::of(text.unwrap_or_default().to_owned()) }
     }
 
-    fn weight(&self) -> usize {
-        size_of::<Self>() + self.text.weight()
+    fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + self.text.memory_bytes()
     }
 }
 
@@ -50,7 +51,7 @@ pub fn appended(text: &str, content: &str) -> String {
 /// The text with something at the end of a section. A section that is missing is added, be there nothing to put in it.
 pub fn appended_to(text: &str, section: &str, content: &str) -> String {
     match body(text, section) {
-        Some(body) => inserted(text, body.filled.end, &whole_lines(text, content)),
+        Some(body) => inserted(text, body.end, &whole_lines(text, content)),
         None => appended(text, &with_heading(section, content)),
     }
 }
@@ -59,16 +60,16 @@ pub fn appended_to(text: &str, section: &str, content: &str) -> String {
 /// lines around the body.
 pub fn replaced_in(text: &str, section: &str, content: &str) -> String {
     let Some(body) = body(text, section) else { return appended(text, &with_heading(section, content)) };
-    if body.filled.is_empty() {
-        return inserted(text, body.filled.end, &whole_lines(text, content));
+    if body.is_empty() {
+        return inserted(text, body.end, &whole_lines(text, content));
     }
     let lines = whole_lines(text, content);
     if lines.is_empty() {
-        return removed(text, &body.filled);
+        return removed(text, &body);
     }
-    let (before, after) = (&text[..body.filled.start], &text[body.filled.end..]);
+    let (before, after) = (&text[..body.start], &text[body.end..]);
     // The last line of a file that ends without a line end ends so again.
-    let lines = if text[body.filled].ends_with('\n') { lines.as_str() } else { without_end(&lines) };
+    let lines = if text[body].ends_with('\n') { lines.as_str() } else { without_end(&lines) };
     format!("{before}{lines}{after}")
 }
 
@@ -84,13 +85,9 @@ fn whole_lines(text: &str, content: &str) -> String {
     if content.is_empty() || content.ends_with('\n') { content } else { content + end }
 }
 
-struct Body {
-    /// From its first line that is not blank to its last; where it would begin if all are blank.
-    filled: Range<usize>,
-}
-
-/// The first section of level 2 to 6 with this heading.
-fn body(text: &str, section: &str) -> Option<Body> {
+/// The first section of level 2 to 6 with this heading: from its first line that is not blank to its last; where it
+/// would begin if all are blank.
+fn body(text: &str, section: &str) -> Option<Range<usize>> {
     let mut rest = headings(text).skip_while(|(level, name, _)| *level < 2 || *name != section);
     let (level, _, heading) = rest.next()?;
     let end = rest.find(|(other, _, _)| *other <= level).map_or(text.len(), |(_, _, line)| line.start);
@@ -98,7 +95,7 @@ fn body(text: &str, section: &str) -> Option<Body> {
         let start = filled.map_or(line.start, |filled: Range<usize>| filled.start);
         Some(start..line.next)
     });
-    Some(Body { filled: filled.unwrap_or(heading.next..heading.next) })
+    Some(filled.unwrap_or(heading.next..heading.next))
 }
 
 #[cfg(test)]
@@ -173,7 +170,7 @@ mod tests {
     #[test]
     fn replacing_and_putting_back_is_nothing() {
         for text in ["## S\n\nold\n\n  x\n\n## U\n", "## S\nold", "\u{feff}## S\r\nold\r\n\r\n## U"] {
-            let body = body(text, "S").expect("a section").filled;
+            let body = body(text, "S").expect("a section");
             let new = replaced_in(text, "S", "anything\nelse");
             assert_eq!(replaced_in(&new, "S", &text[body]), text);
         }

@@ -5,167 +5,132 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::arguments::{CreateTask, DeleteTask, Position, ReorderTask, UpdateTask};
+use super::arguments::{CreateTask, DeleteTask, NewSubTask, Position, ReorderTask, UpdateTask};
 use super::error::TodoError;
-use super::ground::{self, CountedSeen, LINKS, Tasks, TreeSeen};
-use super::ids::{self, Full, Numbers};
+use super::ids::{self, IdCounters, IdsExhausted};
 use super::lines::line_end;
 use super::mentions::Mentions;
-use super::model::{ADRS, CONTEXTS, NUMBERS, STATE_FILE, Status, TASK_FILE, TaskId, in_tree, shown, written};
-use super::ops::warned;
+use super::model::{CONTEXTS, MAX_NUMBER, STATE_FILE, Status, TASK_FILE, TaskId, in_tree, shown, written};
+use super::needs::{self, FileSeen, LINKS, NumberFiles, Tasks, TodoFiles};
+use super::ops::with_warnings;
 use super::parse::{Task, TaskFile};
-use super::render::{self, NewSubTask};
-use super::resources::{self, changed_tasks};
-use super::splice::{self, Beside};
+use super::render;
+use super::splice::{self, InsertAt};
 use crate::clock::Now;
-use crate::disk::Digest;
+use crate::disk::{Digest, FileContent, FileModel as _, ModelInTree, ReadError, TreeLocation};
+use crate::families::Answer;
 use crate::families::edit::Edit;
-use crate::families::need::{Below, FileSeen, Model as _, Place, Unseen};
-use crate::tools::{Answer, Notice};
 
 /// The first line of a `task.md` that we make.
 const TITLE: &str = "# Task\n";
 
 /// What a writing tool gives.
-pub type Edited = Result<(Answer, Edit), TodoError>;
+pub type WriteResult = Result<(Answer, Edit), TodoError>;
 
 /// Every file with the ids it names; not looked at as long as there is a next number.
-pub type MentionsSeen = Option<Result<Vec<Below<Mentions>>, Unseen>>;
+pub type MentionsResult = Option<Result<Vec<ModelInTree<Mentions>>, ReadError>>;
 
 /// Whether a new task needs a number that is free again, and so to know which ones the files name.
-pub fn needs_mentions((_, _, tasks): &TreeSeen, (state, contexts, _): &CountedSeen) -> bool {
+pub fn needs_mentions((_, _, tasks): &TodoFiles, (state, contexts, _): &NumberFiles) -> bool {
     let state = state.as_ref().ok().map(|state| state.bytes.as_slice());
     let tasks = tasks.as_ref().map_or(&[][..], |tasks| &tasks.model.tasks);
     let contexts = contexts.as_ref().map_or(&[][..], Vec::as_slice);
-    tasks.len() < usize::from(NUMBERS) && Numbers::of(state, tasks, contexts, &[]).are_given()
+    tasks.len() < usize::from(MAX_NUMBER) && IdCounters::of(state, tasks, contexts, &[]).are_given()
 }
 
 /// A new task with its context, the last of its category.
 pub fn create(
-    ((tree, counted), mentions): ((TreeSeen, CountedSeen), MentionsSeen),
+    ((tree, counted), mentions): ((TodoFiles, NumberFiles), MentionsResult),
     args: &CreateTask,
     now: &Now,
-) -> Edited {
+) -> WriteResult {
     let tasks = Tasks::of(tree)?;
     let (state, mut numbers) = numbers(&tasks.file, counted)?;
     let id = match (numbers.next_task(tasks.file.tasks.len()), mentions) {
-        (Err(Full::Given), Some(mentions)) => free_number(&tasks.file, mentions)?,
-        (next, _) => next.map_err(|why| TodoError::TasksFull { why })?,
+        (Err(IdsExhausted::Given), Some(mentions)) => free_number(&tasks.file, mentions)?,
+        (next, _) => next.map_err(|why| TodoError::TaskIdsExhausted { why })?,
     };
-    let made;
-    let file: &TaskFile = match tasks.digest {
-        Some(_) => &tasks.file,
-        None => {
-            made = TaskFile::parse(TITLE);
-            &made
-        }
+    let file = match tasks.digest {
+        Some(_) => Arc::clone(&tasks.file),
+        None => Arc::new(TaskFile::parse(TITLE)),
     };
     let block = render::block(id, &args.title, &args.subtasks, line_end(&file.text));
-    let new = TaskFile::read(splice::insert(file, &args.category, &block).as_bytes());
-    let meant = Meant {
-        title: &args.title,
-        status: Status::Todo,
-        category: &args.category,
-        subtasks: &args.subtasks,
-        rank: None,
-    };
-    let new = verified(&tasks.file, new, id, Some(&meant))?;
+    let new = TaskFile::read(splice::insert(&file, &args.category, &block).as_bytes());
+    let meant = (id, args.title.as_str(), Status::Todo, args.category.as_str(), pairs(&args.subtasks));
+    let new = check_reparsed(&tasks.file, new, id, |new| new.map(comparable_fields) == Some(meant))?;
     let created = written(now.at);
     let context = render::context(id, &args.description, &created);
-    let edit = Edit::nothing().alone_in(tasks.place.clone(), in_tree(CONTEXTS)).create(
-        tasks.place.clone(),
-        id.context(),
-        LINKS,
-        context.into_bytes(),
-    );
-    let edit = tasks.replaced(stored(edit, &tasks.place, state.as_ref(), &numbers), new);
-    let mut answer = json!({ "task_id": id.to_string(), "file_path": shown(&id.context()), "created_at": created });
-    warned(&mut answer, tasks.warnings());
-    let answer = changed_tasks(Answer::object(answer)).with_notice(Notice::ResourcesChanged);
-    Ok((answer, edit))
+    let edit = Edit::nothing().locked_directories(tasks.place.clone(), in_tree(CONTEXTS));
+    let edit = edit.create(tasks.place.clone(), id.context(), LINKS, context.into_bytes());
+    let edit = tasks.replaced(with_counters(edit, &tasks.place, state.as_ref(), &numbers), new);
+    let answer = json!({ "task_id": id.to_string(), "file_path": shown(&id.context()), "created_at": created });
+    Ok((Answer::object(with_warnings(answer, tasks.warnings())), edit))
 }
 
 /// A number that is free again. A file that cannot be read may name any, so there is none then.
-fn free_number(tasks: &TaskFile, mentions: Result<Vec<Below<Mentions>>, Unseen>) -> Result<TaskId, TodoError> {
-    let below = ground::there(mentions, &in_tree(TASK_FILE))?.unwrap_or_default();
-    let mut files = Vec::with_capacity(below.len());
-    for Below { path, seen } in &below {
-        match seen {
-            Ok(seen) => files.push((path, &*seen.model)),
-            Err(why) => return Err(TodoError::Unseen { path: path.clone(), why: why.clone() }),
-        }
-    }
-    ids::free_task(&tasks.tasks, &files).map_err(|why| TodoError::TasksFull { why })
+fn free_number(tasks: &TaskFile, mentions: Result<Vec<ModelInTree<Mentions>>, ReadError>) -> Result<TaskId, TodoError> {
+    let below = needs::optional(mentions, &in_tree(TASK_FILE))?.unwrap_or_default();
+    let files = below.iter().map(|ModelInTree { path, seen }| match seen {
+        Ok(seen) => Ok((path, &*seen.model)),
+        Err(why) => Err(TodoError::read_error(path, why.clone())),
+    });
+    let files = files.collect::<Result<Vec<_>, TodoError>>()?;
+    ids::free_task(&tasks.tasks, &files).map_err(|why| TodoError::TaskIdsExhausted { why })
 }
 
 /// What is remembered, and what is there.
-fn numbers(tasks: &TaskFile, (state, contexts, adrs): CountedSeen) -> Result<(Option<FileSeen>, Numbers), TodoError> {
-    let state = ground::there(state, &in_tree(STATE_FILE))?;
-    let (contexts, adrs) = (ground::listed(contexts, CONTEXTS)?, ground::listed(adrs, ADRS)?);
-    let numbers = Numbers::of(state.as_ref().map(|state| state.bytes.as_slice()), &tasks.tasks, &contexts, &adrs);
+fn numbers(tasks: &TaskFile, files: NumberFiles) -> Result<(Option<FileContent>, IdCounters), TodoError> {
+    let (state, contexts, adrs) = needs::number_files(files)?;
+    let numbers = IdCounters::of(state.as_ref().map(|state| state.bytes.as_slice()), &tasks.tasks, &contexts, &adrs);
     Ok((state, numbers))
 }
 
 /// With what has to be remembered.
-pub fn stored(edit: Edit, place: &Place, state: Option<&FileSeen>, numbers: &Numbers) -> Edit {
+pub fn with_counters(edit: Edit, place: &TreeLocation, state: Option<&FileContent>, numbers: &IdCounters) -> Edit {
     let (place, path) = (place.clone(), in_tree(STATE_FILE));
-    match (numbers.to_store(), state) {
-        (None, _) => edit,
-        (Some(new), Some(state)) => edit.replace(place, path, LINKS, state, new),
-        (Some(new), None) => edit.create(place, path, LINKS, new),
+    match numbers.changed_state() {
+        None => edit,
+        Some(new) => edit.create_or_replace(place, path, LINKS, state, new),
     }
-}
-
-/// What a task shall be.
-struct Meant<'a> {
-    title: &'a str,
-    status: Status,
-    category: &'a str,
-    subtasks: &'a [NewSubTask],
-    /// Wherever it comes to stand, if none.
-    rank: Option<usize>,
-}
-
-impl Meant<'_> {
-    fn is(&self, task: &Task) -> bool {
-        task.title == self.title
-            && task.status == self.status
-            && task.category == self.category
-            && self.rank.is_none_or(|rank| task.rank == rank)
-            && has_subtasks(task, self.subtasks)
-    }
-}
-
-fn has_subtasks(task: &Task, subtasks: &[NewSubTask]) -> bool {
-    task.subtasks.len() == subtasks.len()
-        && task.subtasks.iter().zip(subtasks).all(|(old, new)| old.title == new.title && old.status == new.status)
 }
 
 /// The new text says what was meant, and of all other tasks what the old one said.
-fn verified(old: &TaskFile, new: TaskFile, id: TaskId, meant: Option<&Meant<'_>>) -> Result<Arc<TaskFile>, TodoError> {
-    let others = |task: &&Task| task.id != id;
-    let same = old.tasks.iter().filter(others).map(said).eq(new.tasks.iter().filter(others).map(said));
-    let is_meant = meant.is_none_or(|meant| new.task(id).is_some_and(|task| meant.is(task)));
-    match same && is_meant {
+fn check_reparsed(
+    old: &TaskFile,
+    new: TaskFile,
+    id: TaskId,
+    is_meant: impl FnOnce(Option<&Task>) -> bool,
+) -> Result<Arc<TaskFile>, TodoError> {
+    let is_other = |task: &&Task| task.id != id;
+    let others = new.tasks.iter().filter(is_other).map(comparable_fields);
+    let same = old.tasks.iter().filter(is_other).map(comparable_fields).eq(others);
+    match same && is_meant(new.task(id)) {
         true => Ok(Arc::new(new)),
         // A line with the same id that stood below would stand above now, and be the task.
         false if old.duplicates.contains(&id) => Err(TodoError::Duplicate { id }),
-        false => Err(TodoError::Unplaceable { path: in_tree(TASK_FILE) }),
+        false => Err(TodoError::NotReparsable { path: in_tree(TASK_FILE) }),
     }
 }
 
-/// What a task says, wherever it stands.
-fn said(task: &Task) -> (TaskId, &str, Status, &str, Vec<(&str, Status)>) {
+/// What a task says, wherever it stands: id, title, status, category, sub-tasks.
+type ComparableFields<'a> = (TaskId, &'a str, Status, &'a str, Vec<(&'a str, Status)>);
+
+fn comparable_fields(task: &Task) -> ComparableFields<'_> {
     let subtasks = task.subtasks.iter().map(|subtask| (subtask.title.as_str(), subtask.status));
     (task.id, &task.title, task.status, &task.category, subtasks.collect())
 }
 
+fn pairs(subtasks: &[NewSubTask]) -> Vec<(&str, Status)> {
+    subtasks.iter().map(|subtask| (subtask.title.as_str(), subtask.status)).collect()
+}
+
 /// Some other values for a task.
-pub fn update(tree: TreeSeen, args: &UpdateTask, now: &Now) -> Edited {
+pub fn update(tree: TodoFiles, args: &UpdateTask, now: &Now) -> WriteResult {
     let tasks = Tasks::of(tree)?;
     let id = args.id;
     let old = tasks.task(id)?;
-    tasks.is_still(args.if_match.as_ref())?;
+    let (.., old_subtasks) = comparable_fields(old);
+    tasks.check_if_match(args.if_match.as_ref())?;
     let mut fields = Vec::new();
     let mut text = tasks.file.text.clone();
     let mut change = |field: &'static str, edit: &dyn Fn(&TaskFile, &Task) -> String| {
@@ -187,59 +152,52 @@ pub fn update(tree: TreeSeen, args: &UpdateTask, now: &Now) -> Edited {
             splice::insert(&rest, category, &splice::block(file, task))
         });
     }
-    if let Some(subtasks) = args.subtasks.as_deref().filter(|subtasks| !has_subtasks(old, subtasks)) {
+    if let Some(subtasks) = args.subtasks.as_deref().filter(|subtasks| pairs(subtasks) != old_subtasks) {
         change("subtasks", &|file, task| splice::set_subtasks(file, task, subtasks));
     }
-    let mut answer = json!({ "task_id": id.to_string(), "updated_fields": fields, "updated_at": written(now.at) });
-    warned(&mut answer, tasks.warnings());
-    let answer = Answer::object(answer);
+    let answer = json!({ "task_id": id.to_string(), "updated_fields": fields, "updated_at": written(now.at) });
+    let answer = Answer::object(with_warnings(answer, tasks.warnings()));
     if fields.is_empty() {
         return Ok((answer, Edit::nothing()));
     }
-    let kept: Vec<NewSubTask> =
-        old.subtasks.iter().map(|old| NewSubTask { title: old.title.clone(), status: old.status }).collect();
-    let meant = Meant {
-        title: args.title.as_deref().unwrap_or(&old.title),
-        status: args.status.unwrap_or(old.status),
-        category: args.category.as_deref().unwrap_or(&old.category),
-        subtasks: args.subtasks.as_deref().unwrap_or(&kept),
-        rank: None,
-    };
-    let new = verified(&tasks.file, TaskFile::read(text.as_bytes()), id, Some(&meant))?;
-    Ok((changed_tasks(answer), tasks.replaced(Edit::nothing(), new)))
+    let (title, category) =
+        (args.title.as_ref().unwrap_or(&old.title), args.category.as_ref().unwrap_or(&old.category));
+    let subtasks = args.subtasks.as_deref().map_or(old_subtasks, pairs);
+    let meant = (id, title.as_str(), args.status.unwrap_or(old.status), category.as_str(), subtasks);
+    let new = TaskFile::read(text.as_bytes());
+    let new = check_reparsed(&tasks.file, new, id, |new| new.map(comparable_fields) == Some(meant))?;
+    Ok((answer, tasks.replaced(Edit::nothing(), new)))
 }
 
 /// A task goes, and its context with it.
 pub fn delete(
-    (tree, context, counted): (TreeSeen, Result<FileSeen, Unseen>, CountedSeen),
+    (tree, context, counted): (TodoFiles, FileSeen, NumberFiles),
     args: &DeleteTask,
     now: &Now,
-) -> Edited {
+) -> WriteResult {
     let tasks = Tasks::of(tree)?;
     let id = args.id;
     let task = tasks.task(id)?;
-    tasks.is_still(args.if_match.as_ref())?;
-    let context = ground::there(context, &id.context())?;
+    tasks.check_if_match(args.if_match.as_ref())?;
+    let context = needs::optional(context, &id.context())?;
     let (state, numbers) = numbers(&tasks.file, counted)?;
     let new = TaskFile::read(splice::remove(&tasks.file, task).as_bytes());
     // A second line with the same id is the task from now on.
-    let new = verified(&tasks.file, new, id, None)?;
+    let new = check_reparsed(&tasks.file, new, id, |_| true)?;
     // The number must be remembered, or the next task would get it.
-    let edit = stored(Edit::nothing(), &tasks.place, state.as_ref(), &numbers);
+    let edit = with_counters(Edit::nothing(), &tasks.place, state.as_ref(), &numbers);
     let mut edit = tasks.replaced(edit, new);
     let mut deleted = Vec::new();
     if let Some(context) = context {
         edit = edit.remove(tasks.place.clone(), id.context(), LINKS, Digest::of(&context.bytes));
         deleted.push(shown(&id.context()));
     }
-    let mut answer = json!({ "task_id": id.to_string(), "deleted_files": deleted, "deleted_at": written(now.at) });
-    warned(&mut answer, tasks.warnings());
-    let answer = resources::changed_context(changed_tasks(Answer::object(answer)), id);
-    Ok((answer.with_notice(Notice::ResourcesChanged), edit))
+    let answer = json!({ "task_id": id.to_string(), "deleted_files": deleted, "deleted_at": written(now.at) });
+    Ok((Answer::object(with_warnings(answer, tasks.warnings())), edit))
 }
 
 /// A task moves in its category.
-pub fn reorder(tree: TreeSeen, args: &ReorderTask, now: &Now) -> Edited {
+pub fn reorder(tree: TodoFiles, args: &ReorderTask, now: &Now) -> WriteResult {
     let tasks = Tasks::of(tree)?;
     let task = tasks.task(args.id)?;
     let reference = match args.position {
@@ -249,9 +207,9 @@ pub fn reorder(tree: TreeSeen, args: &ReorderTask, now: &Now) -> Edited {
         }
     };
     if let Some(other) = reference.filter(|other| other.category != task.category) {
-        return Err(TodoError::OtherCategory { id: other.id, category: other.category.clone() });
+        return Err(TodoError::WrongCategory { id: other.id, category: other.category.clone() });
     }
-    tasks.is_still(args.if_match.as_ref())?;
+    tasks.check_if_match(args.if_match.as_ref())?;
     let (old, at) = (task.rank, reference.map_or(0, |other| other.rank));
     let new_rank = match args.position {
         Position::First => 1,
@@ -259,24 +217,16 @@ pub fn reorder(tree: TreeSeen, args: &ReorderTask, now: &Now) -> Edited {
         Position::Before(_) => at - usize::from(old < at),
         Position::After(_) => at + usize::from(at < old),
     };
-    let mut answer = json!({
-        "task_id": args.id.to_string(),
-        "old_position": old,
-        "new_position": new_rank,
-        "updated_at": written(now.at),
-    });
-    warned(&mut answer, tasks.warnings());
-    let answer = Answer::object(answer);
+    let (id, updated) = (args.id.to_string(), written(now.at));
+    let answer = json!({ "task_id": id, "old_position": old, "new_position": new_rank, "updated_at": updated });
+    let answer = Answer::object(with_warnings(answer, tasks.warnings()));
     if new_rank == old {
         return Ok((answer, Edit::nothing()));
     }
-    let text = moved(&tasks.file, task, args.position);
-    let kept: Vec<NewSubTask> =
-        task.subtasks.iter().map(|old| NewSubTask { title: old.title.clone(), status: old.status }).collect();
-    let Task { title, status, category, .. } = task;
-    let meant = Meant { title, status: *status, category, subtasks: &kept, rank: Some(new_rank) };
-    let new = verified(&tasks.file, TaskFile::read(text.as_bytes()), args.id, Some(&meant))?;
-    Ok((changed_tasks(answer), tasks.replaced(Edit::nothing(), new)))
+    let new = TaskFile::read(moved(&tasks.file, task, args.position).as_bytes());
+    let is_moved = |new: &Task| new.rank == new_rank && comparable_fields(new) == comparable_fields(task);
+    let new = check_reparsed(&tasks.file, new, args.id, |new| new.is_some_and(is_moved))?;
+    Ok((answer, tasks.replaced(Edit::nothing(), new)))
 }
 
 /// The block goes out of the text, and in again beside another.
@@ -285,24 +235,24 @@ fn moved(file: &TaskFile, task: &Task, position: Position) -> String {
     // Without the task, a line with the same id would pass for it.
     let mut others = rest.in_category(&task.category).filter(|other| other.id != task.id);
     let beside = match position {
-        Position::First => others.next().map(Beside::Before),
-        Position::Last => others.next_back().map(Beside::After),
-        Position::Before(id) => rest.task(id).map(Beside::Before),
-        Position::After(id) => rest.task(id).map(Beside::After),
+        Position::First => others.next().map(InsertAt::Before),
+        Position::Last => others.next_back().map(InsertAt::After),
+        Position::Before(id) => rest.task(id).map(InsertAt::Before),
+        Position::After(id) => rest.task(id).map(InsertAt::After),
     };
     beside.map_or_else(|| file.text.clone(), |beside| splice::place(&rest, beside, &splice::block(file, task)))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::random::{IDENTITY, tree};
+    use super::super::random::{STAMP, tree};
     use super::*;
-    use crate::families::need::{Entry, EntryKind};
+    use crate::disk::{DirectoryEntry, EntryKind};
 
     fn check(tasks: &str, context: &str, state: &str, expected: bool) {
-        let state = FileSeen { bytes: state.as_bytes().to_vec(), identity: IDENTITY };
-        let contexts = vec![Entry { name: context.to_owned(), kind: EntryKind::File }];
-        let counted = (Ok(state), Ok(contexts), Err(Unseen::Missing));
+        let state = FileContent { bytes: state.as_bytes().to_vec(), stamp: STAMP };
+        let contexts = vec![DirectoryEntry { name: context.to_owned(), kind: EntryKind::File }];
+        let counted = (Ok(state), Ok(contexts), Err(ReadError::Missing));
         assert_eq!(needs_mentions(&tree(tasks), &counted), expected, "{tasks} {context}");
     }
 
@@ -313,7 +263,7 @@ mod tests {
         check("- [ ] a #T999", "", "", true);
         check("", "T999.md", "", true);
         check("", "", r#"{"last_task_number":999}"#, true);
-        let full: String = (1..=NUMBERS).map(|number| format!("- [ ] a #T{number:03}\n")).collect();
+        let full: String = (1..=MAX_NUMBER).map(|number| format!("- [ ] a #T{number:03}\n")).collect();
         check(&full, "", "", false);
     }
 }

@@ -6,7 +6,7 @@ use super::adr::Adr;
 use super::index_file::slug_of;
 use super::lines::{begin, headings};
 use super::model::{ADRS, CONTEXTS, TASK_FILE, TaskId, adr_number};
-use crate::families::facts::{Chunk, Facts};
+use crate::families::facts::{Chunk, DocumentFacts};
 
 /// Tasks, contexts and records; what is made from them is not.
 pub fn wanted(path: &str) -> bool {
@@ -19,14 +19,15 @@ pub fn wanted(path: &str) -> bool {
 }
 
 /// What is known about one of them.
-pub fn facts(path: &str, text: &str) -> Facts {
+pub fn facts(path: &str, text: &str) -> DocumentFacts {
     let (folder, name) = path.rsplit_once('/').unwrap_or(("", path));
     let stem = name.strip_suffix(".md").unwrap_or(name);
-    let common = Facts { folder: folder.to_owned(), boost: 1.0, chunks: chunks(text), ..Facts::default() };
+    let common =
+        DocumentFacts { folder: folder.to_owned(), boost: 1.0, chunks: chunks(text), ..DocumentFacts::default() };
     match folder {
         ADRS => {
             let adr = Adr::parse(text);
-            Facts {
+            DocumentFacts {
                 title: adr.title.unwrap_or_else(|| slug_of(name).to_owned()),
                 stem: slug_of(name).to_owned(),
                 kind: Some("adr".to_owned()),
@@ -35,16 +36,10 @@ pub fn facts(path: &str, text: &str) -> Facts {
                 ..common
             }
         }
-        CONTEXTS => Facts {
+        _ => DocumentFacts {
             title: first_title(text).unwrap_or(stem).to_owned(),
             stem: stem.to_owned(),
-            kind: Some("context".to_owned()),
-            ..common
-        },
-        _ => Facts {
-            title: first_title(text).unwrap_or(stem).to_owned(),
-            stem: stem.to_owned(),
-            kind: Some("tasks".to_owned()),
+            kind: Some(if folder == CONTEXTS { "context" } else { "tasks" }.to_owned()),
             ..common
         },
     }

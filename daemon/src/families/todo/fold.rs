@@ -7,30 +7,25 @@ use unicode_normalization::char::canonical_combining_class;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfkc_quick};
 
 /// A letter with more marks than fit into so many bytes is cut in two.
-const LONGEST_PIECE: usize = 256;
+const MAX_FOLDED_BLOCK_BYTES: usize = 256;
 
 /// An original and its folded form.
 #[derive(Debug)]
 pub struct Folded {
-    original: String,
+    pub(crate) original: String,
     /// None if nothing is folded in it.
     folded: Option<String>,
     /// Of the folded form.
-    chars: usize,
+    pub(crate) chars: usize,
 }
 
 impl Folded {
     /// Folds a text.
     pub fn of(original: String) -> Self {
-        let folded = fold(&original);
+        let folded = fold_for_search(&original);
         let chars = folded.chars().count();
         let folded = (folded != original).then_some(folded);
         Self { original, folded, chars }
-    }
-
-    /// As it was.
-    pub fn original(&self) -> &str {
-        &self.original
     }
 
     /// As it is compared.
@@ -38,13 +33,8 @@ impl Folded {
         self.folded.as_deref().unwrap_or(&self.original)
     }
 
-    /// The length of the folded form, in characters.
-    pub fn chars(&self) -> usize {
-        self.chars
-    }
-
     /// About how many bytes of memory it takes.
-    pub fn weight(&self) -> usize {
+    pub fn memory_bytes(&self) -> usize {
         self.original.len() + self.folded.as_ref().map_or(0, String::len)
     }
 
@@ -71,7 +61,7 @@ impl Folded {
 }
 
 /// NFKC and lower case, letter by letter: what a letter becomes does not depend on where its word ends.
-pub fn fold(text: &str) -> String {
+pub fn fold_for_search(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
     }
@@ -112,7 +102,7 @@ fn begins_always(letter: char) -> bool {
 
 fn stands_alone(before: &str, letter: char) -> bool {
     // So many marks on one letter are nobody's writing; nor is it worth the time to be exact about them.
-    if before.len() > LONGEST_PIECE {
+    if before.len() > MAX_FOLDED_BLOCK_BYTES {
         return true;
     }
     let first = std::iter::once(letter).nfkd().next().unwrap_or(letter);
@@ -132,7 +122,7 @@ mod tests {
     /// Finds the folded needle, and expects what stands there in the original.
     fn check(text: &str, needle: &str, expected: &str) {
         let folded = Folded::of(text.to_owned());
-        let needle = fold(needle);
+        let needle = fold_for_search(needle);
         let at = folded.folded().find(&needle).expect("it is there");
         assert_eq!(&text[folded.unfolded(&(at..at + needle.len()))], expected, "{text} {needle}");
     }
@@ -159,8 +149,8 @@ mod tests {
     proptest! {
         #[test]
         fn pieces_fold_as_the_whole_does(text in "[a-zＡ-Ｚぁ-ゖｦ-ﾟ\u{300}-\u{30f}\u{3099}가-갏ᄀ-하-ᅵㄱ-ㅎ①-⑩ßΣİ㌀-㌏ ]{0,20}") {
-            let whole = fold(&text);
-            let apart: String = pieces(&text).map(|piece| fold(&text[piece])).collect();
+            let whole = fold_for_search(&text);
+            let apart: String = pieces(&text).map(|piece| fold_for_search(&text[piece])).collect();
             prop_assert_eq!(&whole, &apart);
             let lengths: usize = pieces(&text).map(|piece| folded_len(&text[piece])).sum();
             prop_assert_eq!(whole.len(), lengths);

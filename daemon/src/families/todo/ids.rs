@@ -7,10 +7,9 @@ use std::collections::BTreeSet;
 use serde_json::{Map, Value};
 
 use super::mentions::{Mentions, named};
-use super::model::{NUMBERS, TaskId, adr_number};
+use super::model::{MAX_NUMBER, TaskId, adr_number};
 use super::parse::Task;
-use crate::disk::RelativePath;
-use crate::families::need::Entry;
+use crate::disk::{DirectoryEntry, RelativePath};
 use crate::text::json::whole_number;
 
 const TASK: &str = "last_task_number";
@@ -18,7 +17,7 @@ const ADR: &str = "last_adr_number";
 
 /// The highest numbers that were given so far.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Numbers {
+pub struct IdCounters {
     /// Of tasks; 0 is none.
     pub task: u16,
     /// Of records; 0 is none.
@@ -31,7 +30,7 @@ pub struct Numbers {
 
 /// Why there is no next number.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Full {
+pub enum IdsExhausted {
     /// So many exist.
     Existing,
     /// The highest one was given.
@@ -40,13 +39,13 @@ pub enum Full {
     Named(TaskId, Vec<RelativePath>),
 }
 
-impl Numbers {
+impl IdCounters {
     /// From what is remembered, and from what is there.
-    pub fn of(state: Option<&[u8]>, tasks: &[Task], contexts: &[Entry], adrs: &[Entry]) -> Self {
+    pub fn of(state: Option<&[u8]>, tasks: &[Task], contexts: &[DirectoryEntry], adrs: &[DirectoryEntry]) -> Self {
         let others = state.and_then(|bytes| serde_json::from_slice::<Map<String, Value>>(bytes).ok());
         let marks = |key: &str| {
             let number = whole_number(others.as_ref()?.get(key)?)?;
-            u16::try_from(number).ok().filter(|number| *number <= NUMBERS)
+            u16::try_from(number).ok().filter(|number| *number <= MAX_NUMBER)
         };
         let stored = (marks(TASK), marks(ADR));
         let in_file = tasks.iter().map(|task| task.id.number());
@@ -62,23 +61,23 @@ impl Numbers {
 
     /// Whether the last task number was given, so that the next task needs one that is free again.
     pub fn are_given(&self) -> bool {
-        self.task >= NUMBERS
+        self.task >= MAX_NUMBER
     }
 
     /// The next task's, if so many exist.
-    pub fn next_task(&mut self, existing: usize) -> Result<TaskId, Full> {
+    pub fn next_task(&mut self, existing: usize) -> Result<TaskId, IdsExhausted> {
         self.task = next(self.task, existing)?;
-        TaskId::of(self.task).ok_or(Full::Given)
+        TaskId::of(self.task).ok_or(IdsExhausted::Given)
     }
 
     /// The next record's, if so many exist.
-    pub fn next_adr(&mut self, existing: usize) -> Result<u16, Full> {
+    pub fn next_adr(&mut self, existing: usize) -> Result<u16, IdsExhausted> {
         self.adr = next(self.adr, existing)?;
         Ok(self.adr)
     }
 
     /// What has to be remembered from now on; none if it already is.
-    pub fn to_store(&self) -> Option<Vec<u8>> {
+    pub fn changed_state(&self) -> Option<Vec<u8>> {
         if self.stored == Some((self.task, self.adr)) {
             return None;
         }
@@ -90,21 +89,21 @@ impl Numbers {
 }
 
 /// The lowest number that is free again: no task has it and none of these files, which are all there are, names it.
-pub fn free_task(tasks: &[Task], files: &[(&RelativePath, &Mentions)]) -> Result<TaskId, Full> {
+pub fn free_task(tasks: &[Task], files: &[(&RelativePath, &Mentions)]) -> Result<TaskId, IdsExhausted> {
     let with_task: BTreeSet<TaskId> = tasks.iter().map(|task| task.id).collect();
     let in_files: BTreeSet<TaskId> = files.iter().flat_map(|(path, mentions)| named(path, mentions)).collect();
-    let mut ids = (1..=NUMBERS).filter_map(TaskId::of).filter(|id| !with_task.contains(id)).peekable();
-    let lowest = ids.peek().copied().ok_or(Full::Existing)?;
+    let mut ids = (1..=MAX_NUMBER).filter_map(TaskId::of).filter(|id| !with_task.contains(id)).peekable();
+    let lowest = ids.peek().copied().ok_or(IdsExhausted::Existing)?;
     ids.find(|id| !in_files.contains(id)).ok_or_else(|| {
         let naming = files.iter().filter(|(path, mentions)| named(path, mentions).any(|id| id == lowest));
-        Full::Named(lowest, naming.map(|(path, _)| (*path).clone()).collect())
+        IdsExhausted::Named(lowest, naming.map(|(path, _)| (*path).clone()).collect())
     })
 }
 
-fn next(last: u16, existing: usize) -> Result<u16, Full> {
+fn next(last: u16, existing: usize) -> Result<u16, IdsExhausted> {
     match () {
-        () if existing >= usize::from(NUMBERS) => Err(Full::Existing),
-        () if last >= NUMBERS => Err(Full::Given),
+        () if existing >= usize::from(MAX_NUMBER) => Err(IdsExhausted::Existing),
+        () if last >= MAX_NUMBER => Err(IdsExhausted::Given),
         () => Ok(last + 1),
     }
 }
@@ -114,15 +113,15 @@ mod tests {
     use super::super::model::in_tree;
     use super::super::parse::TaskFile;
     use super::*;
-    use crate::families::need::{EntryKind, Model as _};
+    use crate::disk::{EntryKind, FileModel as _};
 
-    fn entries(names: &[&str]) -> Vec<Entry> {
-        names.iter().map(|name| Entry { name: (*name).to_owned(), kind: EntryKind::File }).collect()
+    fn entries(names: &[&str]) -> Vec<DirectoryEntry> {
+        names.iter().map(|name| DirectoryEntry { name: (*name).to_owned(), kind: EntryKind::File }).collect()
     }
 
     fn check(state: Option<&str>, tasks: &str, contexts: &[&str], adrs: &[&str], expected: (u16, u16)) {
         let file = TaskFile::parse(tasks);
-        let numbers = Numbers::of(state.map(str::as_bytes), &file.tasks, &entries(contexts), &entries(adrs));
+        let numbers = IdCounters::of(state.map(str::as_bytes), &file.tasks, &entries(contexts), &entries(adrs));
         assert_eq!((numbers.task, numbers.adr), expected, "{state:?}");
     }
 
@@ -149,28 +148,28 @@ mod tests {
     #[test]
     fn memory_is_written_when_it_says_something_new() {
         let file = TaskFile::parse("- [ ] a #T004");
-        let of = |state: &str| Numbers::of(Some(state.as_bytes()), &file.tasks, &[], &[]);
-        assert_eq!(of(r#"{"last_task_number":4,"last_adr_number":0}"#).to_store(), None);
+        let of = |state: &str| IdCounters::of(Some(state.as_bytes()), &file.tasks, &[], &[]);
+        assert_eq!(of(r#"{"last_task_number":4,"last_adr_number":0}"#).changed_state(), None);
         let mut numbers = of(r#"{"last_task_number":4,"x":[1],"last_adr_number":0}"#);
         assert_eq!(numbers.next_task(1), Ok(TaskId::of(5).expect("an id")));
-        let stored = numbers.to_store().expect("something new");
+        let stored = numbers.changed_state().expect("something new");
         assert_eq!(stored, b"{\"last_task_number\":5,\"x\":[1],\"last_adr_number\":0}\n");
-        assert!(of("{}").to_store().is_some());
+        assert!(of("{}").changed_state().is_some());
     }
 
     #[test]
     fn numbers_end() {
-        let mut numbers = Numbers::of(Some(br#"{"last_task_number":998,"last_adr_number":999}"#), &[], &[], &[]);
-        assert_eq!(numbers.next_task(999), Err(Full::Existing));
+        let mut numbers = IdCounters::of(Some(br#"{"last_task_number":998,"last_adr_number":999}"#), &[], &[], &[]);
+        assert_eq!(numbers.next_task(999), Err(IdsExhausted::Existing));
         assert!(!numbers.are_given());
         assert_eq!(numbers.next_task(0).map(TaskId::number), Ok(999));
         assert!(numbers.are_given());
-        assert_eq!(numbers.next_task(1), Err(Full::Given));
+        assert_eq!(numbers.next_task(1), Err(IdsExhausted::Given));
         assert_eq!(numbers.task, 999, "the mark stays");
-        assert_eq!(numbers.next_adr(1), Err(Full::Given));
+        assert_eq!(numbers.next_adr(1), Err(IdsExhausted::Given));
     }
 
-    fn check_free(tasks: &str, files: &[(&str, &str)], expected: Result<u16, Full>) {
+    fn check_free(tasks: &str, files: &[(&str, &str)], expected: Result<u16, IdsExhausted>) {
         let read: Vec<(RelativePath, Mentions)> =
             files.iter().map(|(path, text)| (in_tree(path), Mentions::read(text.as_bytes()))).collect();
         let files: Vec<(&RelativePath, &Mentions)> = read.iter().map(|(path, mentions)| (path, mentions)).collect();
@@ -188,12 +187,12 @@ mod tests {
             Ok(5),
         );
         let tasks = |gap: u16| -> String {
-            (1..=NUMBERS).filter(|number| *number != gap).map(|number| format!("- [ ] t #T{number:03}\n")).collect()
+            (1..=MAX_NUMBER).filter(|number| *number != gap).map(|number| format!("- [ ] t #T{number:03}\n")).collect()
         };
-        check_free(&tasks(1000), &[], Err(Full::Existing));
+        check_free(&tasks(1000), &[], Err(IdsExhausted::Existing));
         check_free(&tasks(17), &[], Ok(17));
         let named = [("a.md", "T016 T018"), ("adr/adr-001-b.md", "T017"), ("context/T017.md", "")];
         let naming = vec![in_tree("adr/adr-001-b.md"), in_tree("context/T017.md")];
-        check_free(&tasks(17), &named, Err(Full::Named(TaskId::of(17).expect("an id"), naming)));
+        check_free(&tasks(17), &named, Err(IdsExhausted::Named(TaskId::of(17).expect("an id"), naming)));
     }
 }

@@ -1,4 +1,4 @@
-//! `index.md`: tasks, contexts and records at a glance. What is made stands between two marks; text around them is
+//! `index.md`: tasks, contexts and records on one page. What is made stands between two marks; text around them is
 //! kept, and a file without marks belongs to somebody and stays as it is.
 
 use std::fmt::Write as _;
@@ -8,12 +8,13 @@ use super::adr::Adr;
 use super::lines::{line_end, with_ends};
 use super::model::{ADRS, CONTEXTS, Status, adr_number};
 use super::parse::TaskFile;
+use crate::text::percent::encoded;
 
-const START: &str = "<!-- todo-index:start -->";
-const END: &str = "<!-- todo-index:end -->";
+const START_MARKER: &str = "<!-- todo-index:start -->";
+const END_MARKER: &str = "<!-- todo-index:end -->";
 
 /// The file with what is true now; none if it is not ours to change.
-pub fn renewed(existing: Option<&str>, tasks: &TaskFile, adrs: &[(&str, &Adr)]) -> Option<String> {
+pub fn regenerate(existing: Option<&str>, tasks: &TaskFile, adrs: &[(&str, &Adr)]) -> Option<String> {
     let made = made(tasks, adrs);
     let Some(text) = existing else { return Some(format!("{made}\n")) };
     between(text)?;
@@ -29,13 +30,13 @@ pub fn kept(text: &str) -> [&str; 2] {
 
 /// From the beginning of the first mark to the end of the second.
 fn between(text: &str) -> Option<Range<usize>> {
-    let start = text.find(START)?;
-    let end = start + text[start..].find(END)?;
-    Some(start..end + END.len())
+    let start = text.find(START_MARKER)?;
+    let end = start + text[start..].find(END_MARKER)?;
+    Some(start..end + END_MARKER.len())
 }
 
 fn made(tasks: &TaskFile, adrs: &[(&str, &Adr)]) -> String {
-    let mut text = format!("{START}\n# Index\n\n");
+    let mut text = format!("{START_MARKER}\n# Index\n\n");
     for status in Status::ALL {
         let count = tasks.tasks.iter().filter(|task| task.status == status).count();
         let _ = writeln!(text, "- {}: {count}", status.word());
@@ -61,7 +62,7 @@ fn made(tasks: &TaskFile, adrs: &[(&str, &Adr)]) -> String {
         let (title, link) = (plain(title), linked(name));
         let _ = writeln!(text, "- [ADR-{number:03}]({ADRS}/{link}) {title} ({})", adr.status.word());
     }
-    text + END
+    text + END_MARKER
 }
 
 /// The slug in the name of a record's file.
@@ -77,17 +78,8 @@ fn plain(title: &str) -> String {
 
 /// A name as the target of a link: letters of any script stay.
 fn linked(name: &str) -> String {
-    let mut link = String::new();
-    for letter in name.chars() {
-        match letter {
-            '-' | '.' | '_' | '~' => link.push(letter),
-            letter if letter.is_alphanumeric() => link.push(letter),
-            letter => letter.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| {
-                let _ = write!(link, "%{byte:02X}");
-            }),
-        }
-    }
-    link
+    let letters = name.chars().map(String::from);
+    letters.map(|letter| if letter.contains(char::is_alphanumeric) { letter } else { encoded(&letter) }).collect()
 }
 
 #[cfg(test)]
@@ -104,10 +96,10 @@ mod tests {
             "\n### 設計\n\n- [x] &lt;!-- todo-index:end --&gt; [T002](context/T002.md)\n",
             "\n## Decisions\n\n- [ADR-001](adr/adr-001-認%20%28証.md) X (Accepted)\n<!-- todo-index:end -->"
         );
-        let seen = renewed(existing, &TaskFile::parse(TASKS), &[("adr-001-認 (証.md", &adr)]);
+        let seen = regenerate(existing, &TaskFile::parse(TASKS), &[("adr-001-認 (証.md", &adr)]);
         assert_eq!(seen, expected.map(|(before, after)| format!("{before}{made}{after}")), "{existing:?}");
         if let Some(text) = &seen {
-            let again = renewed(Some(text), &TaskFile::parse(TASKS), &[("adr-001-認 (証.md", &adr)]);
+            let again = regenerate(Some(text), &TaskFile::parse(TASKS), &[("adr-001-認 (証.md", &adr)]);
             assert_eq!(again.as_ref(), Some(text), "nothing new changes nothing");
         }
     }
@@ -131,7 +123,7 @@ mod tests {
     #[test]
     fn line_ends_are_the_file_s() {
         let text = "a\r\n<!-- todo-index:start --><!-- todo-index:end -->\r\n";
-        let new = renewed(Some(text), &TaskFile::parse(""), &[]).expect("ours");
+        let new = regenerate(Some(text), &TaskFile::parse(""), &[]).expect("ours");
         assert_eq!(new.matches('\n').count(), new.matches("\r\n").count());
     }
 }

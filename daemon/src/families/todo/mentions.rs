@@ -5,14 +5,13 @@ use std::collections::BTreeSet;
 
 use super::index_file;
 use super::model::TaskId;
-use crate::disk::RelativePath;
-use crate::families::need::Model;
+use crate::disk::{FileModel, RelativePath};
 
 /// The ids that a file names.
 #[derive(Debug, Default)]
 pub struct Mentions(BTreeSet<TaskId>);
 
-impl Model for Mentions {
+impl FileModel for Mentions {
     fn read(bytes: &[u8]) -> Self {
         // The index follows the other files a moment later, and names a task that was just deleted.
         let [before, after] =
@@ -20,7 +19,7 @@ impl Model for Mentions {
         Self(ids(before).chain(ids(after)).collect())
     }
 
-    fn weight(&self) -> usize {
+    fn memory_bytes(&self) -> usize {
         size_of::<Self>() + self.0.len() * 2 * size_of::<TaskId>()
     }
 }

@@ -31,7 +31,6 @@ pub mod mentions;
 /// A title as part of a file name.
 pub mod slug;
 
-/// Decision records.
 pub mod adr;
 
 /// Context files and their sections.
@@ -43,14 +42,11 @@ pub mod search;
 /// What is made of all of it, for finding one's way.
 pub mod index_file;
 
-/// Single values of arguments.
-pub mod values;
-
 /// What the tools take.
 pub mod arguments;
 
 /// What the tools look at.
-pub mod ground;
+pub mod needs;
 
 /// The verbs that change nothing.
 pub mod ops;
@@ -76,26 +72,28 @@ pub mod error;
 #[cfg(test)]
 mod random;
 
+use std::path::Path;
+
 use serde_json::{Map, Value};
 use trellis_protocol::Failure;
 
-use super::facts::Documents;
-use super::{Envelope, Family, InUnion};
-use crate::disk::RelativePath;
-use crate::families::edit::{Edit, Unwritable};
-use crate::families::need::Place;
-use crate::tools::{Halves, Resource, Session, Tool, halves};
+use super::facts::DocumentSource;
+use super::{ErrorFormat, Family, Notice, ToolNaming};
+use crate::disk::{RelativePath, TreeLocation};
+use crate::families::edit::{Edit, EditError};
+use crate::families::error::CommonError;
+use crate::families::{Resource, SessionContext, Tool, TwoPhase, two_phase};
+use crate::trees::ChangeKind;
 use error::TodoError;
 
-/// The family.
 #[derive(Debug)]
 pub struct Todo;
 
 impl Family for Todo {
     const NAME: &'static str = "todo";
-    const ENVELOPE: Envelope = Envelope::Error;
-    const IN_UNION: InUnion = InUnion::Prefixed;
-    const ABOUT: &'static str =
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::Error;
+    const TOOL_NAMING: ToolNaming = ToolNaming::Prefixed;
+    const INSTRUCTION: &'static str =
         "todo_*: the project's tasks in .todo/task.md, a context file per task, and decision records.";
 
     const PROJECT_MARKS: &'static [&'static str] = &[".todo"];
@@ -105,24 +103,30 @@ impl Family for Todo {
     }
 
     fn read_only() -> Failure {
-        TodoError::ReadOnly.into()
+        TodoError::Common(CommonError::ReadOnly).into()
     }
 
-    fn unwritten(path: &RelativePath, why: &Unwritable) -> Failure {
-        TodoError::Unwritten { path: path.clone(), why: why.clone() }.into()
+    fn write_failure(path: &RelativePath, why: &EditError) -> Failure {
+        TodoError::Common(CommonError::Write { file: error::named(path), why: why.clone() }).into()
     }
 
-    fn trees(session: &Session) -> Vec<Place> {
-        model::trees(session)
+    fn trees(_: &SessionContext) -> Vec<TreeLocation> {
+        vec![model::place(None)]
     }
 
-    fn documents() -> Option<Documents> {
-        Some(Documents { wanted: facts::wanted, facts: facts::facts })
+    fn documents() -> Option<DocumentSource> {
+        Some(DocumentSource { wanted: facts::wanted, facts: facts::facts })
     }
 
-    fn afterwards() -> Option<Halves<Map<String, Value>, Edit>> {
-        Some(halves(
-            |arguments: &Map<String, Value>, _| Ok(resources::index_look(values::project_root(arguments)?.as_deref())),
+    fn notices(path: &Path, kind: ChangeKind) -> Vec<Notice> {
+        resources::notices(path, kind)
+    }
+
+    fn derived_files() -> Option<TwoPhase<Map<String, Value>, Edit>> {
+        Some(two_phase(
+            |arguments: &Map<String, Value>, _| {
+                Ok(resources::index_look(arguments::project_argument(arguments).as_deref()))
+            },
             |seen, _, _| Ok(resources::index_edit(seen)?),
         ))
     }

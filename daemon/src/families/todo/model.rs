@@ -6,14 +6,12 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::disk::RelativePath;
-use crate::families::need::{Place, WhichProject};
-use crate::tools::Session;
+use crate::disk::{RelativePath, TreeLocation};
+use crate::projects::ProjectSelector;
 
 /// The tree below a project.
 pub const TREE: &str = ".todo";
 
-/// All tasks.
 pub const TASK_FILE: &str = "task.md";
 
 /// What people and agents find their way with.
@@ -32,7 +30,7 @@ pub const ADRS: &str = "adr";
 pub const FILE_LIMIT: u64 = 8 * 1024 * 1024;
 
 /// No more tasks, and no more records, and no higher numbers.
-pub const NUMBERS: u16 = 999;
+pub const MAX_NUMBER: u16 = 999;
 
 /// The category of a task without one.
 pub const DEFAULT_CATEGORY: &str = "Default";
@@ -49,7 +47,7 @@ impl TaskId {
 
     /// The id with this number, if it has three digits.
     pub fn of(number: u16) -> Option<Self> {
-        (number <= NUMBERS).then_some(Self(number))
+        (number <= MAX_NUMBER).then_some(Self(number))
     }
 
     /// The id of the task to which a file in `context` belongs, by its name.
@@ -57,7 +55,6 @@ impl TaskId {
         Self::parse(name.strip_suffix(".md")?)
     }
 
-    /// Its number.
     pub fn number(self) -> u16 {
         self.0
     }
@@ -88,11 +85,9 @@ pub fn adr_number(name: &str) -> Option<u16> {
 /// How far a task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// Not begun.
     Todo,
     /// Being worked on.
     InProgress,
-    /// Finished.
     Done,
 }
 
@@ -136,9 +131,7 @@ impl Status {
 /// How far a decision is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AdrStatus {
-    /// Not decided.
     Proposed,
-    /// Decided.
     Accepted,
     /// No longer so.
     Deprecated,
@@ -164,19 +157,14 @@ impl AdrStatus {
 }
 
 /// Where the tasks of a call are.
-pub fn place(project_root: Option<&Path>) -> Place {
-    let project = project_root.map_or(WhichProject::Session, |path| WhichProject::Named(path.to_owned()));
-    Place::InProject { unless: None, project, below: PathBuf::from(TREE) }
-}
-
-/// The trees that a session works with.
-pub fn trees(_: &Session) -> Vec<Place> {
-    vec![place(None)]
+pub fn place(project_root: Option<&Path>) -> TreeLocation {
+    let project = project_root.map_or(ProjectSelector::Session, |path| ProjectSelector::Named(path.to_owned()));
+    TreeLocation::InProject { unless: None, project, below: PathBuf::from(TREE) }
 }
 
 /// One of our own fixed paths, or one made of names that were checked.
 pub fn in_tree(path: &str) -> RelativePath {
-    RelativePath::of_names(path).unwrap_or_else(|| unreachable!("`{path}` is made of plain names"))
+    RelativePath::from_components(path).unwrap_or_else(|| unreachable!("`{path}` is made of plain names"))
 }
 
 /// A path of the tree as callers know it: from the project on.

@@ -10,28 +10,25 @@ use super::arguments::{GetContext, ListAdrs, ListTasks, SearchContexts, SearchTa
 use super::context::Context;
 use super::error::TodoError;
 use super::fold::Folded;
-use super::ground::{self, Tasks, TreeSeen};
 use super::index_file::slug_of;
 use super::model::{ADRS, CONTEXTS, TaskId, adr_number, in_tree, shown, written, written_ns};
+use super::needs::{self, EntriesSeen, FileSeen, Tasks, TodoFiles};
 use super::parse::Task;
-use super::search::{Field, Query, best};
-use crate::families::need::{Below, Entry, FileSeen, Place, Unseen};
-use crate::tools::Answer;
+use super::search::{Query, SearchField, best};
+use crate::disk::{DirectoryEntry, ModelInTree, ReadError, TreeLocation};
+use crate::families::Answer;
+use crate::text::hash::hash_of;
 
 /// Orphans that are named one by one.
 const NAMED: usize = 10;
 
 /// All contexts, as a search sees them.
-pub type ContextsSeen = Result<Vec<Below<Context>>, Unseen>;
+pub type ContextsSeen = Result<Vec<ModelInTree<Context>>, ReadError>;
 
-/// All records.
-pub type AdrsSeen = Result<Vec<Below<Adr>>, Unseen>;
+pub type AdrsSeen = Result<Vec<ModelInTree<Adr>>, ReadError>;
 
 /// The tasks, in the order of the file.
-pub fn list_tasks(
-    (tree, contexts): (TreeSeen, Result<Vec<Entry>, Unseen>),
-    args: &ListTasks,
-) -> Result<Answer, TodoError> {
+pub fn list_tasks((tree, contexts): (TodoFiles, EntriesSeen), args: &ListTasks) -> Result<Answer, TodoError> {
     let tasks = Tasks::of(tree)?;
     let wanted = |task: &&Task| {
         args.status.is_none_or(|status| status == task.status)
@@ -48,20 +45,20 @@ pub fn list_tasks(
         })
     };
     let items: Vec<Value> = tasks.file.tasks.iter().filter(wanted).take(args.limit).map(item).collect();
-    let mut answer = json!({ "tasks": items, "total_count": tasks.file.tasks.iter().filter(wanted).count() });
+    let answer = json!({ "tasks": items, "total_count": tasks.file.tasks.iter().filter(wanted).count() });
     // The tasks are worth telling, whatever is wrong with their contexts.
     let about_contexts = match contexts {
         Ok(contexts) => orphans(&tasks, &contexts),
-        Err(Unseen::NoTree | Unseen::Missing) => orphans(&tasks, &[]),
-        Err(why) => vec![ground::left_out(&in_tree(CONTEXTS), Some(&why))],
+        Err(ReadError::TreeMissing | ReadError::Missing) => orphans(&tasks, &[]),
+        Err(why) => vec![needs::skip_reason(&in_tree(CONTEXTS), Some(&why))],
     };
-    warned(&mut answer, tasks.warnings().into_iter().chain(about_contexts).collect());
+    let mut answer = with_warnings(answer, tasks.warnings().into_iter().chain(about_contexts).collect());
     answer["hash"] = tasks.digest.map(|_| tasks.file.hash.clone()).into();
     Ok(Answer::object(answer))
 }
 
 /// Tasks without contexts, and contexts without tasks.
-fn orphans(tasks: &Tasks, contexts: &[Entry]) -> Vec<String> {
+fn orphans(tasks: &Tasks, contexts: &[DirectoryEntry]) -> Vec<String> {
     let with_context: BTreeSet<TaskId> = contexts.iter().filter_map(|entry| TaskId::of_context(&entry.name)).collect();
     let with_task: BTreeSet<TaskId> = tasks.file.tasks.iter().map(|task| task.id).collect();
     let named = |what: &str, ids: Vec<&TaskId>| {
@@ -76,15 +73,16 @@ fn orphans(tasks: &Tasks, contexts: &[Entry]) -> Vec<String> {
 }
 
 /// Adds warnings, if there are any.
-pub fn warned(answer: &mut Value, warnings: Vec<String>) {
+pub fn with_warnings(mut answer: Value, warnings: Vec<String>) -> Value {
     if !warnings.is_empty() {
         answer["warnings"] = warnings.into();
     }
+    answer
 }
 
 /// The tasks that hold all words of a query, best first.
 pub fn search_tasks(
-    (tree, contexts): (TreeSeen, Option<ContextsSeen>),
+    (tree, contexts): (TodoFiles, Option<ContextsSeen>),
     args: &SearchTasks,
 ) -> Result<Answer, TodoError> {
     let tasks = Tasks::of(tree)?;
@@ -94,14 +92,15 @@ pub fn search_tasks(
         None => Vec::new(),
     };
     let by_id: HashMap<TaskId, &Folded> = contexts.iter().map(|(id, _, context)| (*id, &context.text)).collect();
-    let query = asked(&args.query);
+    let query = Query::of(&args.query);
     let fields_of = |number: usize, task: &Task| {
         let searched = &tasks.file.searched()[number];
         let context = by_id.get(&task.id).copied();
-        let title = args.fields.title.then_some(Field { text: &searched.title, weight: 1.0, whole: true });
-        let content = args.fields.content.then_some(Field { text: &searched.content, weight: 0.7, whole: false });
-        let context = context.map(|text| Field { text, weight: 0.5, whole: false });
-        title.into_iter().chain(content).chain(context).collect::<Vec<Field<'_>>>()
+        let title = args.fields.title.then_some(SearchField { text: &searched.title, memory_bytes: 1.0, whole: true });
+        let content =
+            args.fields.content.then_some(SearchField { text: &searched.content, memory_bytes: 0.7, whole: false });
+        let context = context.map(|text| SearchField { text, memory_bytes: 0.5, whole: false });
+        title.into_iter().chain(content).chain(context).collect::<Vec<SearchField<'_>>>()
     };
     let matches = tasks
         .file
@@ -110,7 +109,7 @@ pub fn search_tasks(
         .enumerate()
         .filter_map(|(number, task)| query.as_ref()?.matches(number, &fields_of(number, task)));
     let (found, total) = best(matches.collect(), args.limit);
-    let item = |found: &super::search::Match<usize>| {
+    let item = |found: &super::search::TextMatch<usize>| {
         let task = &tasks.file.tasks[found.of];
         let fields = fields_of(found.of, task);
         json!({
@@ -122,26 +121,25 @@ pub fn search_tasks(
             "matched_content": query.as_ref().map(|query| query.excerpt(fields[found.field].text)),
         })
     };
-    let mut answer = json!({ "results": found.iter().map(item).collect::<Vec<_>>(), "total_matches": total });
-    warned(&mut answer, warnings);
-    Ok(Answer::object(answer))
+    let answer = json!({ "results": found.iter().map(item).collect::<Vec<_>>(), "total_matches": total });
+    Ok(Answer::object(with_warnings(answer, warnings)))
 }
 
 /// The contexts that hold all words of a query, best first; also those without a task.
 pub fn search_contexts(
-    (_, link, contexts): (Place, Result<bool, Unseen>, ContextsSeen),
+    (_, link, contexts): (TreeLocation, Result<bool, ReadError>, ContextsSeen),
     args: &SearchContexts,
 ) -> Result<Answer, TodoError> {
-    ground::is_no_link(link)?;
+    needs::refuse_symlink(link)?;
     let mut warnings = Vec::new();
     let contexts = readable(contexts, &mut warnings)?;
-    let query = asked(&args.query);
+    let query = Query::of(&args.query);
     let matches = contexts.iter().filter_map(|(id, path, context)| {
-        let fields = [Field { text: &context.text, weight: 1.0, whole: true }];
+        let fields = [SearchField { text: &context.text, memory_bytes: 1.0, whole: true }];
         query.as_ref()?.matches((id, path, context), &fields)
     });
     let (found, total) = best(matches.collect(), args.limit);
-    let item = |found: super::search::Match<(&TaskId, &String, &std::sync::Arc<Context>)>| {
+    let item = |found: super::search::TextMatch<(&TaskId, &String, &std::sync::Arc<Context>)>| {
         let (id, path, context) = found.of;
         json!({
             "task_id": id.to_string(),
@@ -150,14 +148,8 @@ pub fn search_contexts(
             "file_path": path,
         })
     };
-    let mut answer = json!({ "results": found.into_iter().map(item).collect::<Vec<_>>(), "total_matches": total });
-    warned(&mut answer, warnings);
-    Ok(Answer::object(answer))
-}
-
-/// Arguments have refused a query of blanks; one whose letters all fold away finds nothing.
-fn asked(query: &str) -> Option<Query> {
-    Query::of(query)
+    let answer = json!({ "results": found.into_iter().map(item).collect::<Vec<_>>(), "total_matches": total });
+    Ok(Answer::object(with_warnings(answer, warnings)))
 }
 
 type Readable = Vec<(TaskId, String, std::sync::Arc<Context>)>;
@@ -165,55 +157,47 @@ type Readable = Vec<(TaskId, String, std::sync::Arc<Context>)>;
 /// What can be searched; what cannot is named.
 fn readable(seen: ContextsSeen, warnings: &mut Vec<String>) -> Result<Readable, TodoError> {
     let mut readable = Vec::new();
-    for Below { path, seen } in ground::there(seen, &in_tree(CONTEXTS))?.unwrap_or_default() {
-        let id = path.way_and_name().1;
+    for ModelInTree { path, seen } in needs::optional(seen, &in_tree(CONTEXTS))?.unwrap_or_default() {
+        let id = path.split_parent().1;
         let Some(id) = TaskId::of_context(id) else { continue };
         match seen {
             Ok(seen) if !seen.model.is_broken => readable.push((id, shown(&path), seen.model)),
-            Ok(_) => warnings.push(ground::left_out(&path, None)),
-            Err(why) => warnings.push(ground::left_out(&path, Some(&why))),
+            other => warnings.push(needs::skip_reason(&path, other.err().as_ref())),
         }
     }
     Ok(readable)
 }
 
 /// A context file, whole.
-pub fn get_context(
-    (tree, context): (TreeSeen, Result<FileSeen, Unseen>),
-    args: &GetContext,
-) -> Result<Answer, TodoError> {
+pub fn get_context((tree, context): (TodoFiles, FileSeen), args: &GetContext) -> Result<Answer, TodoError> {
     let tasks = Tasks::of(tree)?;
     tasks.task(args.id)?;
     let path = args.id.context();
-    let context = ground::there(context, &path)?.ok_or(TodoError::NoContext { id: args.id })?;
-    let mut answer = json!({
+    let context = needs::optional(context, &path)?.ok_or(TodoError::NoContext { id: args.id })?;
+    let answer = json!({
         "task_id": args.id.to_string(),
-        "content": ground::text(&context, &path)?,
+        "content": needs::text(&context, &path)?,
         "file_path": shown(&path),
-        "updated_at": written_ns(context.identity.modified_ns),
+        "updated_at": written_ns(context.stamp.modified_ns),
     });
-    warned(&mut answer, tasks.warnings());
-    answer["hash"] = ground::hash(&context).into();
+    let mut answer = with_warnings(answer, tasks.warnings());
+    answer["hash"] = hash_of(&context.bytes).into();
     Ok(Answer::object(answer))
 }
 
 /// The records, by number.
 pub fn list_adrs(
-    (_, link, adrs): (Place, Result<bool, Unseen>, AdrsSeen),
+    (_, link, adrs): (TreeLocation, Result<bool, ReadError>, AdrsSeen),
     args: &ListAdrs,
 ) -> Result<Answer, TodoError> {
-    ground::is_no_link(link)?;
+    needs::refuse_symlink(link)?;
     let (mut items, mut warnings, mut total) = (Vec::new(), Vec::new(), 0);
-    for Below { path, seen } in ground::there(adrs, &in_tree(ADRS))?.unwrap_or_default() {
-        let name = path.way_and_name().1;
+    for ModelInTree { path, seen } in needs::optional(adrs, &in_tree(ADRS))?.unwrap_or_default() {
+        let name = path.split_parent().1;
         let seen = match seen {
             Ok(seen) if seen.model.not_text.is_none() => seen,
-            Ok(_) => {
-                warnings.push(ground::left_out(&path, None));
-                continue;
-            }
-            Err(why) => {
-                warnings.push(ground::left_out(&path, Some(&why)));
+            other => {
+                warnings.push(needs::skip_reason(&path, other.err().as_ref()));
                 continue;
             }
         };
@@ -225,8 +209,7 @@ pub fn list_adrs(
         if items.len() == args.limit {
             continue;
         }
-        let or_file =
-            |told: Option<jiff::Timestamp>| told.map_or_else(|| written_ns(seen.identity.modified_ns), written);
+        let or_file = |told: Option<jiff::Timestamp>| told.map_or_else(|| written_ns(seen.stamp.modified_ns), written);
         let mut item = json!({
             "adr_number": adr_number(name),
             "title": adr.title.as_deref().unwrap_or(slug_of(name)),
@@ -239,7 +222,6 @@ pub fn list_adrs(
         }
         items.push(item);
     }
-    let mut answer = json!({ "adrs": items, "total_count": total });
-    warned(&mut answer, warnings);
-    Ok(Answer::object(answer))
+    let answer = json!({ "adrs": items, "total_count": total });
+    Ok(Answer::object(with_warnings(answer, warnings)))
 }

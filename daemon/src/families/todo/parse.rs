@@ -6,13 +6,14 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use super::fold::Folded;
-use super::lines::{Line, Skipper, begin, heading, lines, lines_from};
+use super::lines::{Line, NonTaskLines, begin, lines, lines_from};
 use super::model::{DEFAULT_CATEGORY, Status, TaskId};
-use crate::families::need::Model;
+use crate::disk::FileModel;
 use crate::text::hash::hash_of;
+use crate::text::headings::heading;
 
 /// A `task.md`, read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct TaskFile {
     /// All of it; empty if it is no text.
     pub text: String,
@@ -26,23 +27,19 @@ pub struct TaskFile {
     pub sections: Vec<Section>,
     /// Ids that stand on more than one line, once each.
     pub duplicates: Vec<TaskId>,
-    searched: OnceLock<Vec<Searched>>,
+    searched: OnceLock<Vec<SearchableText>>,
 }
 
 /// A main task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
-    /// Its id.
     pub id: TaskId,
-    /// Its title.
     pub title: String,
     /// Where the title is; empty, and before the id, if there is none.
     pub title_span: Range<usize>,
-    /// Its status.
     pub status: Status,
     /// Where the mark in its box is.
     pub mark: Range<usize>,
-    /// Its category.
     pub category: String,
     /// From 1, among the tasks of its category.
     pub rank: usize,
@@ -54,23 +51,18 @@ pub struct Task {
     pub subtasks: Vec<SubTask>,
 }
 
-/// A sub-task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SubTask {
-    /// Its title.
     pub title: String,
-    /// Its status.
     pub status: Status,
     /// Where the mark in its box is.
     pub mark: Range<usize>,
-    /// Its line.
     pub line: Range<usize>,
 }
 
 /// A heading that names a category.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Section {
-    /// The category.
     pub name: String,
     /// Where its first task goes as long as it has none.
     pub first: usize,
@@ -78,14 +70,13 @@ pub struct Section {
 
 /// What a search looks at, of one task.
 #[derive(Debug)]
-pub struct Searched {
-    /// The title.
+pub struct SearchableText {
     pub title: Folded,
     /// Sub-task titles and notes.
     pub content: Folded,
 }
 
-impl Model for TaskFile {
+impl FileModel for TaskFile {
     fn read(bytes: &[u8]) -> Self {
         let hash = hash_of(bytes);
         match str::from_utf8(bytes) {
@@ -94,7 +85,7 @@ impl Model for TaskFile {
         }
     }
 
-    fn weight(&self) -> usize {
+    fn memory_bytes(&self) -> usize {
         // The folded copies come with the first search.
         3 * self.text.len() + self.tasks.len() * size_of::<Task>()
     }
@@ -103,22 +94,14 @@ impl Model for TaskFile {
 impl TaskFile {
     /// Of a text that has no hash yet.
     pub fn parse(text: &str) -> Self {
-        let mut reader = Reader::default();
-        let mut skipper = Skipper::new(text);
+        let mut reader = TaskFileParser::default();
+        let mut skipper = NonTaskLines::new(text);
         for line in lines(text) {
-            let skipped = skipper.skips(&line, reader.block != Block::None);
+            let skipped = skipper.is_ignored_line(&line, reader.block != Block::None);
             reader.take(&line, skipped);
         }
-        let Reader { tasks, sections, duplicates, .. } = reader;
-        Self {
-            text: text.to_owned(),
-            not_text: None,
-            hash: String::new(),
-            tasks,
-            sections,
-            duplicates,
-            searched: OnceLock::new(),
-        }
+        let TaskFileParser { tasks, sections, duplicates, .. } = reader;
+        Self { text: text.to_owned(), tasks, sections, duplicates, ..Self::default() }
     }
 
     /// The task with this id.
@@ -132,9 +115,9 @@ impl TaskFile {
     }
 
     /// What a search looks at, for each task; made once.
-    pub fn searched(&self) -> &[Searched] {
+    pub fn searched(&self) -> &[SearchableText] {
         self.searched.get_or_init(|| {
-            let searched = |task: &Task| Searched {
+            let searched = |task: &Task| SearchableText {
                 title: Folded::of(task.title.clone()),
                 content: Folded::of(self.content(task)),
             };
@@ -169,7 +152,7 @@ enum Block {
 }
 
 #[derive(Debug, Default)]
-struct Reader {
+struct TaskFileParser {
     tasks: Vec<Task>,
     sections: Vec<Section>,
     duplicates: Vec<TaskId>,
@@ -177,24 +160,24 @@ struct Reader {
     ranks: HashMap<String, usize>,
     block: Block,
     /// The last section has nothing but a blank line yet.
-    fresh: Fresh,
+    fresh: NewBlock,
 }
 
 /// What has been seen below a heading.
 #[derive(Debug, Default, PartialEq, Eq, Clone, Copy)]
-enum Fresh {
+enum NewBlock {
     #[default]
     No,
     Heading,
     Blank,
 }
 
-impl Reader {
+impl TaskFileParser {
     fn take(&mut self, line: &Line<'_>, skipped: bool) {
         if line.is_blank() {
-            if self.fresh == Fresh::Heading && !skipped {
+            if self.fresh == NewBlock::Heading && !skipped {
                 self.first_after(line);
-                self.fresh = Fresh::Blank;
+                self.fresh = NewBlock::Blank;
             }
             return;
         }
@@ -203,14 +186,14 @@ impl Reader {
             return;
         }
         self.block = Block::None;
-        self.fresh = Fresh::No;
+        self.fresh = NewBlock::No;
         if skipped {
             return;
         }
         if let Some((level, name)) = heading(line.text) {
             if level == 2 {
                 self.sections.push(Section { name: name.to_owned(), first: line.next });
-                self.fresh = Fresh::Heading;
+                self.fresh = NewBlock::Heading;
             }
             return;
         }
@@ -223,14 +206,14 @@ impl Reader {
 
     /// Indented lines right below a heading belong to nobody; a task that is put above them would take them over.
     fn indented(&mut self, line: &Line<'_>, skipped: bool) {
-        if self.fresh != Fresh::No {
+        if self.fresh != NewBlock::No {
             self.first_after(line);
         }
         let Some(task) = self.tasks.last_mut().filter(|_| self.block == Block::Task) else { return };
         task.block.end = line.next;
         let (indent, text) = line.text.split_at(line.text.len() - line.text.trim_start_matches([' ', '\t']).len());
         if let Some(boxed) = checkbox(text, line.start + indent.len()).filter(|_| !skipped) {
-            let Boxed { mark, status, rest, .. } = boxed;
+            let CheckboxLine { mark, status, rest, .. } = boxed;
             task.subtasks.push(SubTask { title: rest.trim().to_owned(), status, mark, line: line.span() });
         }
     }
@@ -241,7 +224,7 @@ impl Reader {
         }
     }
 
-    fn main(&mut self, line: &Line<'_>, boxed: &Boxed<'_>, id: TaskId, title: &str) {
+    fn main(&mut self, line: &Line<'_>, boxed: &CheckboxLine<'_>, id: TaskId, title: &str) {
         if !self.known.insert(id) {
             if !self.duplicates.contains(&id) {
                 self.duplicates.push(id);
@@ -274,7 +257,7 @@ fn numbered(text: &str) -> bool {
 }
 
 /// A bullet with a box.
-struct Boxed<'a> {
+struct CheckboxLine<'a> {
     mark: Range<usize>,
     status: Status,
     /// Behind the box.
@@ -283,7 +266,7 @@ struct Boxed<'a> {
 }
 
 /// Reads a bullet with a box; where the text begins in the file.
-fn checkbox(text: &str, at: usize) -> Option<Boxed<'_>> {
+fn checkbox(text: &str, at: usize) -> Option<CheckboxLine<'_>> {
     let after_bullet = text.strip_prefix(['-', '*', '+'])?;
     let after_space = after_bullet.trim_start_matches([' ', '\t']);
     let mut letters = after_space.strip_prefix('[').filter(|_| after_space.len() < after_bullet.len())?.chars();
@@ -294,11 +277,11 @@ fn checkbox(text: &str, at: usize) -> Option<Boxed<'_>> {
     }
     let mark_at = at + (text.len() - after_space.len()) + 1;
     let rest_at = at + (text.len() - rest.len());
-    Some(Boxed { mark: mark_at..mark_at + mark.len_utf8(), status: Status::marked(mark), rest, rest_at })
+    Some(CheckboxLine { mark: mark_at..mark_at + mark.len_utf8(), status: Status::marked(mark), rest, rest_at })
 }
 
 /// A main task: its last word is an id, everything between box and id is its title.
-fn main_task<'a>(line: &Line<'a>) -> Option<(Boxed<'a>, TaskId, &'a str)> {
+fn main_task<'a>(line: &Line<'a>) -> Option<(CheckboxLine<'a>, TaskId, &'a str)> {
     let boxed = checkbox(line.text, line.start)?;
     let words = boxed.rest.trim_end();
     let (before, word) = words.split_at(words.rfind(char::is_whitespace)?);
@@ -446,7 +429,7 @@ mod tests {
     #[test]
     fn the_rest_of_a_block_is_its_content() {
         let file = TaskFile::parse("- [ ] a #T001\n  - [x] Ｂ\n\n    note\n- [ ] c #T002\n");
-        assert_eq!(file.searched()[0].content.original(), "Ｂ\nnote");
-        assert_eq!(file.searched()[1].content.original(), "");
+        assert_eq!(file.searched()[0].content.original, "Ｂ\nnote");
+        assert_eq!(file.searched()[1].content.original, "");
     }
 }

@@ -8,15 +8,14 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::{CreateTask, DeleteTask, ReorderTask, UpdateTask};
 use super::edits;
-use super::ground::{CountedSeen, TreeSeen};
 use super::model::{TASK_FILE, TaskId, place};
+use super::needs::{NumberFiles, TodoFiles};
 use super::parse::TaskFile;
 use super::splice::{changed_lines, remove};
 use crate::clock::Now;
-use crate::disk::{Digest, Identity};
-use crate::families::edit::{Edit, New};
-use crate::families::need::{Model as _, ModelSeen, Unseen};
-use crate::tools::{Answer, Arguments, Body};
+use crate::disk::{Digest, FileModel as _, FileStamp, LoadedModel, ReadError};
+use crate::families::edit::{Edit, Replacement};
+use crate::families::{Answer, Arguments, Body};
 
 /// Lines as they are found in such files.
 const LINES: [&str; 36] = [
@@ -115,17 +114,17 @@ fn call() -> impl Strategy<Value = Call> {
 }
 
 /// Of a file that is nowhere.
-pub(super) const IDENTITY: Identity = Identity { device: 0, inode: 0, size: 0, modified_ns: 0, changed_ns: 0 };
+pub(super) const STAMP: FileStamp = FileStamp { device: 0, inode: 0, size: 0, modified_ns: 0, changed_ns: 0 };
 
 /// A project with this `task.md`, as it is seen.
-pub(super) fn tree(text: &str) -> TreeSeen {
+pub(super) fn tree(text: &str) -> TodoFiles {
     let model = Arc::new(TaskFile::read(text.as_bytes()));
     let digest = Digest::of(text.as_bytes());
-    (place(None), Ok(false), Ok(ModelSeen { model, digest, identity: IDENTITY }))
+    (place(None), Ok(false), Ok(LoadedModel { model, digest, stamp: STAMP }))
 }
 
-fn nothing() -> CountedSeen {
-    (Err(Unseen::Missing), Err(Unseen::Missing), Err(Unseen::Missing))
+fn nothing() -> NumberFiles {
+    (Err(ReadError::Missing), Err(ReadError::Missing), Err(ReadError::Missing))
 }
 
 fn parsed<A: Arguments>(arguments: &Value) -> Option<A> {
@@ -141,13 +140,13 @@ fn run(text: &str, call: &Call) -> Option<(Map<String, Value>, String)> {
         }
         Call::Update(arguments) => edits::update(tree(text), &parsed::<UpdateTask>(arguments)?, &now),
         Call::Delete(arguments) => {
-            edits::delete((tree(text), Err(Unseen::Missing), nothing()), &parsed::<DeleteTask>(arguments)?, &now)
+            edits::delete((tree(text), Err(ReadError::Missing), nothing()), &parsed::<DeleteTask>(arguments)?, &now)
         }
         Call::Reorder(arguments) => edits::reorder(tree(text), &parsed::<ReorderTask>(arguments)?, &now),
     };
     let (answer, edit) = edited.ok()?;
     let file = edit.files.into_iter().find(|file| file.path.as_str() == TASK_FILE)?;
-    let New::Content(bytes, _) = file.new else { panic!("task.md is never removed") };
+    let Replacement::Content(bytes, _) = file.new else { panic!("task.md is never removed") };
     let Body::Object(answer) = answer.body else { panic!("an object") };
     let answer = answer.value().as_object().cloned().expect("an object");
     Some((answer, String::from_utf8(bytes.to_vec()).expect("text")))

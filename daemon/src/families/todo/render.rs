@@ -2,16 +2,8 @@
 //! anew from a model.
 
 use super::adr;
-use super::model::{AdrStatus, Status, TaskId};
-
-/// A sub-task that is to be written.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewSubTask {
-    /// On one line.
-    pub title: String,
-    /// Its status.
-    pub status: Status,
-}
+use super::arguments::{NewAdr, NewSubTask};
+use super::model::{Status, TaskId};
 
 /// A new main task with its sub-tasks; each line ends with `end`.
 pub fn block(id: TaskId, title: &str, subtasks: &[NewSubTask], end: &str) -> String {
@@ -34,23 +26,6 @@ pub fn context(id: TaskId, description: &str, created: &str) -> String {
     let description = description.replace("\r\n", "\n");
     let description = description.trim_end_matches('\n');
     format!("# Context for {id}\n\n## Task Description\n{description}\n\n## Created\n{created}\n")
-}
-
-/// What a new record says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewAdr {
-    /// On one line.
-    pub title: String,
-    /// Where the question comes from.
-    pub context: String,
-    /// The answer.
-    pub decision: String,
-    /// Why.
-    pub rationale: String,
-    /// What follows.
-    pub consequences: String,
-    /// How far it is.
-    pub status: AdrStatus,
 }
 
 /// The file of a new record.

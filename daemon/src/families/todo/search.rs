@@ -3,39 +3,37 @@
 
 use std::ops::Range;
 
-use super::fold::{Folded, fold};
+use super::fold::{Folded, fold_for_search};
 
 /// An excerpt has so many characters at most.
-const EXCERPT: usize = 200;
+const EXCERPT_CHARS: usize = 200;
 
 /// What is looked for.
 #[derive(Debug)]
 pub struct Query {
     whole: String,
-    terms: Vec<Term>,
+    terms: Vec<QueryWord>,
 }
 
 #[derive(Debug)]
-struct Term {
+struct QueryWord {
     folded: String,
     chars: usize,
 }
 
 /// A text in which something may be found, and what a hit in it is worth.
 #[derive(Debug, Clone, Copy)]
-pub struct Field<'a> {
-    /// The text.
+pub struct SearchField<'a> {
     pub text: &'a Folded,
     /// From 0 to 1.
-    pub weight: f64,
+    pub memory_bytes: f64,
     /// Whether the whole query, if it is the whole text, counts fully.
     pub whole: bool,
 }
 
 /// A document that holds all terms.
 #[derive(Debug, PartialEq)]
-pub struct Match<T> {
-    /// Which one.
+pub struct TextMatch<T> {
     pub of: T,
     /// Above 0, at most 1, rounded to four places.
     pub score: f64,
@@ -47,23 +45,23 @@ impl Query {
     /// Splits a query at white space; none if nothing is left.
     pub fn of(query: &str) -> Option<Self> {
         let term = |word: &str| {
-            let folded = fold(word);
-            Term { chars: folded.chars().count(), folded }
+            let folded = fold_for_search(word);
+            QueryWord { chars: folded.chars().count(), folded }
         };
-        let terms: Vec<Term> = query.split_whitespace().map(term).filter(|term| term.chars > 0).collect();
-        (!terms.is_empty()).then(|| Self { whole: fold(query.trim()), terms })
+        let terms: Vec<QueryWord> = query.split_whitespace().map(term).filter(|term| term.chars > 0).collect();
+        (!terms.is_empty()).then(|| Self { whole: fold_for_search(query.trim()), terms })
     }
 
     /// Whether every term is somewhere in the fields, and how well it fits.
-    pub fn matches<T>(&self, of: T, fields: &[Field<'_>]) -> Option<Match<T>> {
+    pub fn matches<T>(&self, of: T, fields: &[SearchField<'_>]) -> Option<TextMatch<T>> {
         let (mut sum, mut best) = (0.0, (0.0, 0));
         for term in &self.terms {
             let mut best_of_term = 0.0_f64;
             for (number, field) in
                 fields.iter().enumerate().filter(|(_, field)| field.text.folded().contains(&term.folded))
             {
-                let share = term.chars as f64 / field.text.chars().max(1) as f64;
-                let score = field.weight * (0.7 + 0.3 * share);
+                let share = term.chars as f64 / field.text.chars.max(1) as f64;
+                let score = field.memory_bytes * (0.7 + 0.3 * share);
                 best_of_term = best_of_term.max(score);
                 if score > best.0 {
                     best = (score, number);
@@ -74,9 +72,9 @@ impl Query {
             }
             sum += best_of_term;
         }
-        let whole = |field: &Field<'_>| field.whole && field.text.folded().trim() == self.whole;
+        let whole = |field: &SearchField<'_>| field.whole && field.text.folded().trim() == self.whole;
         let mean = if fields.iter().any(whole) { 1.0 } else { sum / self.terms.len() as f64 };
-        Some(Match { of, score: (mean * 10_000.0).round() / 10_000.0, field: best.1 })
+        Some(TextMatch { of, score: (mean * 10_000.0).round() / 10_000.0, field: best.1 })
     }
 
     /// The text around the first hit in it, in its own spelling, on one line.
@@ -86,12 +84,12 @@ impl Query {
             Some(at..at + term.folded.len())
         });
         let first = hits.min_by_key(|hit| hit.start).unwrap_or(0..0);
-        around(text.original(), &text.unfolded(&first))
+        around(&text.original, &text.unfolded(&first))
     }
 }
 
 /// Sorts by score; equal ones stay in their order. The best so many, and how many there were.
-pub fn best<T>(mut matches: Vec<Match<T>>, limit: usize) -> (Vec<Match<T>>, usize) {
+pub fn best<T>(mut matches: Vec<TextMatch<T>>, limit: usize) -> (Vec<TextMatch<T>>, usize) {
     let total = matches.len();
     matches.sort_by(|a, b| b.score.total_cmp(&a.score));
     matches.truncate(limit);
@@ -101,29 +99,22 @@ pub fn best<T>(mut matches: Vec<Match<T>>, limit: usize) -> (Vec<Match<T>>, usiz
 /// The hit with as much around it as fits, and `…` where something was cut off.
 fn around(text: &str, hit: &Range<usize>) -> String {
     // More than an excerpt on either side is not even looked at.
-    let begin = text[..hit.start].char_indices().rev().nth(2 * EXCERPT).map_or(0, |(at, _)| at);
-    let end = text[hit.end..].char_indices().nth(2 * EXCERPT).map_or(text.len(), |(at, _)| hit.end + at);
+    let begin = text[..hit.start].char_indices().rev().nth(2 * EXCERPT_CHARS).map_or(0, |(at, _)| at);
+    let end = text[hit.end..].char_indices().nth(2 * EXCERPT_CHARS).map_or(text.len(), |(at, _)| hit.end + at);
     let before = one_line(&text[begin..hit.start]);
     let middle = one_line(&text[hit.clone()]);
     let after = one_line(&text[hit.end..end]);
-    let room = EXCERPT.saturating_sub(middle.len());
+    let room = EXCERPT_CHARS.saturating_sub(middle.len());
     // What one side does not need, the other one may take.
     let left = before.len().min((room / 2).max(room.saturating_sub(after.len())));
     let right = after.len().min(room - left);
-    let (mut shown, mut tail) = (String::new(), String::new());
     let (cut_left, cut_right) = (left < before.len(), right < after.len());
-    if cut_left {
-        shown.push('…');
-    }
     // The dots take the place of a letter, if there is one to spare.
-    shown.extend(&before[before.len() - left + usize::from(cut_left && left > 0)..]);
-    shown.extend(middle);
-    tail.extend(&after[..right - usize::from(cut_right && right > 0)]);
-    shown.push_str(&tail);
-    if cut_right {
-        shown.push('…');
-    }
-    shown
+    let before = &before[before.len() - left + usize::from(cut_left && left > 0)..];
+    let after = &after[..right - usize::from(cut_right && right > 0)];
+    let ellipsis = |is_cut: bool| is_cut.then_some('…').into_iter();
+    let shown = before.iter().chain(&middle).chain(after).copied();
+    ellipsis(cut_left).chain(shown).chain(ellipsis(cut_right)).collect()
 }
 
 /// A line break is one space, however it is made.
@@ -141,8 +132,10 @@ mod tests {
 
     fn check(query: &str, title: &str, content: &str, expected: Option<f64>) {
         let (title, content) = (folded(title), folded(content));
-        let fields =
-            [Field { text: &title, weight: 1.0, whole: true }, Field { text: &content, weight: 0.7, whole: false }];
+        let fields = [
+            SearchField { text: &title, memory_bytes: 1.0, whole: true },
+            SearchField { text: &content, memory_bytes: 0.7, whole: false },
+        ];
         let query = Query::of(query).expect("a query");
         assert_eq!(query.matches((), &fields).map(|found| found.score), expected);
     }
@@ -189,7 +182,7 @@ mod tests {
 
     #[test]
     fn equal_scores_stay_in_order() {
-        let of = |of: u8, score: f64| Match { of, score, field: 0 };
+        let of = |of: u8, score: f64| TextMatch { of, score, field: 0 };
         let (found, total) = best(vec![of(1, 0.5), of(2, 0.9), of(3, 0.5)], 2);
         assert_eq!((found.iter().map(|found| found.of).collect::<Vec<_>>(), total), (vec![2, 1], 3));
     }

@@ -2,22 +2,16 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-const CHARS: usize = 60;
-const BYTES: usize = 180;
+const MAX_SLUG_CHARS: usize = 60;
+const MAX_SLUG_BYTES: usize = 180;
 
 /// Letters and digits of any script, joined by `-`; nothing in it can leave a directory.
 pub fn slug(title: &str) -> String {
     let folded: String = title.nfkc().flat_map(char::to_lowercase).nfkc().collect();
     let words: Vec<&str> =
         folded.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty()).collect();
-    let mut slug = String::new();
-    for letter in words.join("-").chars().take(CHARS) {
-        if slug.len() + letter.len_utf8() > BYTES {
-            break;
-        }
-        slug.push(letter);
-    }
-    let slug = slug.trim_end_matches('-');
+    let slug: String = words.join("-").chars().take(MAX_SLUG_CHARS).collect();
+    let slug = slug[..slug.floor_char_boundary(MAX_SLUG_BYTES)].trim_end_matches('-');
     if slug.is_empty() { "untitled".to_owned() } else { slug.to_owned() }
 }
 

@@ -3,14 +3,16 @@
 
 use std::ops::Range;
 
-use super::lines::{line_end, without_end};
+use super::arguments::NewSubTask;
+use super::lines::line_end;
 use super::model::Status;
 use super::parse::{Task, TaskFile, is_empty};
-use super::render::{self, NewSubTask};
+use super::render;
+use crate::text::code_fences::without_end;
 
 /// Where a block goes.
 #[derive(Debug, Clone, Copy)]
-pub enum Beside<'a> {
+pub enum InsertAt<'a> {
     /// Right above this task.
     Before(&'a Task),
     /// Right below it.
@@ -76,10 +78,10 @@ pub fn remove(file: &TaskFile, task: &Task) -> String {
 }
 
 /// A block beside another.
-pub fn place(file: &TaskFile, beside: Beside<'_>, block: &str) -> String {
+pub fn place(file: &TaskFile, beside: InsertAt<'_>, block: &str) -> String {
     match beside {
-        Beside::Before(task) => inserted(&file.text, task.block.start, block),
-        Beside::After(task) => inserted(&file.text, task.block.end, block),
+        InsertAt::Before(task) => inserted(&file.text, task.block.start, block),
+        InsertAt::After(task) => inserted(&file.text, task.block.end, block),
     }
 }
 
@@ -210,17 +212,17 @@ mod tests {
     fn a_block_moves_as_it_is() {
         let old = "- [ ] a #T001\n  n\nprose\n* [x] b #T002\n\n- [ ] c #T003\n  m";
         let file = TaskFile::parse(old);
-        let moved = |number: u16, beside: fn(&Task) -> Beside<'_>, other: u16| {
+        let moved = |number: u16, beside: fn(&Task) -> InsertAt<'_>, other: u16| {
             let task = file.task(id(number)).expect("the task");
             let rest = TaskFile::parse(&remove(&file, task));
             place(&rest, beside(rest.task(id(other)).expect("the other")), &block(&file, task))
         };
         assert_eq!(
-            moved(1, |task| Beside::After(task), 3),
+            moved(1, |task| InsertAt::After(task), 3),
             "prose\n* [x] b #T002\n\n- [ ] c #T003\n  m\n- [ ] a #T001\n  n"
         );
         assert_eq!(
-            moved(3, |task| Beside::Before(task), 1),
+            moved(3, |task| InsertAt::Before(task), 1),
             "- [ ] c #T003\n  m\n- [ ] a #T001\n  n\nprose\n* [x] b #T002\n"
         );
     }

@@ -7,27 +7,20 @@ use super::arguments::{
     UpdateAdr, UpdateContext, UpdateTask,
 };
 use super::edits;
-use super::ground;
-use super::mentions::Mentions;
 use super::model::{ADRS, CONTEXTS, in_tree, place};
+use super::needs::{self, EntriesSeen};
 use super::ops;
 use super::records;
-use crate::families::need::{Carried, FileAt, IsLink, ListingAt, ModelsBelow, Place, Then};
-use crate::tools::{Effect, Tool};
+use crate::disk::{ReadDirectory, ReadFile, TreeIsSymlink, TreeLocation};
+use crate::families::need::{AndThen, Constant, Need};
+use crate::families::{Tool, ToolEffect};
 
-const ADDS: Effect = Effect::Writes { destructive: false, idempotent: false };
-const CHANGES: Effect = Effect::Writes { destructive: true, idempotent: true };
-const REMOVES: Effect = Effect::Writes { destructive: true, idempotent: false };
+const ADDS: ToolEffect = ToolEffect::Writes { destructive: false, idempotent: false };
+const CHANGES: ToolEffect = ToolEffect::Writes { destructive: true, idempotent: true };
+const REMOVES: ToolEffect = ToolEffect::Writes { destructive: true, idempotent: false };
 
 /// All tools, in the order in which they are listed.
 pub fn table() -> Vec<Tool> {
-    let mut table = tasks();
-    table.extend(adrs());
-    table.extend(contexts());
-    table
-}
-
-fn tasks() -> Vec<Tool> {
     vec![
         Tool::write(
             ("create_task", "Create task"),
@@ -42,7 +35,7 @@ fn tasks() -> Vec<Tool> {
             "Use this to change a task's title, status, category or sub-tasks. Only what you pass changes; \
              `updated_fields` says what was different. Everything else in task.md stays as people wrote it.",
             CHANGES,
-            |args: &UpdateTask, _| Ok(ground::tree(args.project_root.as_deref())),
+            |args: &UpdateTask, _| Ok(needs::tree(args.project_root.as_deref())),
             |seen, args: &UpdateTask, now| Ok(edits::update(seen, args, now)?),
         ),
         Tool::write(
@@ -53,7 +46,7 @@ fn tasks() -> Vec<Tool> {
             |args: &DeleteTask, _| {
                 let root = args.project_root.as_deref();
                 let place = place(root);
-                Ok((ground::tree(root), ground::file(&place, args.id.context()), ground::counted(&place)))
+                Ok((needs::tree(root), needs::file(&place, args.id.context()), needs::counted(&place)))
             },
             |seen, args: &DeleteTask, now| Ok(edits::delete(seen, args, now)?),
         ),
@@ -62,7 +55,7 @@ fn tasks() -> Vec<Tool> {
             "Use this to change a task's priority: its place among the tasks of its category, 1 being the highest. \
              Sub-tasks and notes move along.",
             CHANGES,
-            |args: &ReorderTask, _| Ok(ground::tree(args.project_root.as_deref())),
+            |args: &ReorderTask, _| Ok(needs::tree(args.project_root.as_deref())),
             |seen, args: &ReorderTask, now| Ok(edits::reorder(seen, args, now)?),
         ),
         Tool::read(
@@ -71,7 +64,7 @@ fn tasks() -> Vec<Tool> {
              the place in the category; `total_count` counts before the limit; `hash` identifies task.md.",
             |args: &ListTasks, _| {
                 let root = args.project_root.as_deref();
-                Ok((ground::tree(root), ground::listing(&place(root), CONTEXTS)))
+                Ok((needs::tree(root), needs::listing(&place(root), CONTEXTS)))
             },
             |seen, args: &ListTasks, _| Ok(ops::list_tasks(seen, args)?),
         ),
@@ -81,15 +74,10 @@ fn tasks() -> Vec<Tool> {
              `search_in` names context. Every word must occur, in any language; best first.",
             |args: &SearchTasks, _| {
                 let root = args.project_root.as_deref();
-                Ok((ground::tree(root), args.fields.context.then(|| ground::contexts(&place(root)))))
+                Ok((needs::tree(root), args.fields.context.then(|| needs::contexts(&place(root)))))
             },
             |seen, args: &SearchTasks, _| Ok(ops::search_tasks(seen, args)?),
         ),
-    ]
-}
-
-fn adrs() -> Vec<Tool> {
-    vec![
         Tool::write(
             ("create_adr", "Create decision record"),
             "Use this to record an architecture decision, so that others find out what was decided and why. Gets the \
@@ -105,7 +93,7 @@ fn adrs() -> Vec<Tool> {
             CHANGES,
             |args: &UpdateAdr, _| {
                 let place = place(args.project_root.as_deref());
-                Ok((Carried(place.clone()), IsLink(place.clone()), record(place, args.number)))
+                Ok((Constant(place.clone()), TreeIsSymlink(place.clone()), record(place, args.number)))
             },
             |seen, args: &UpdateAdr, now| Ok(records::update_adr(seen, args, now)?),
         ),
@@ -114,15 +102,10 @@ fn adrs() -> Vec<Tool> {
             "Use this to see the project's decision records by number, all or by status.",
             |args: &ListAdrs, _| {
                 let place = place(args.project_root.as_deref());
-                Ok((Carried(place.clone()), IsLink(place.clone()), ground::adrs(&place)))
+                Ok((Constant(place.clone()), TreeIsSymlink(place.clone()), needs::adrs(&place)))
             },
             |seen, args: &ListAdrs, _| Ok(ops::list_adrs(seen, args)?),
         ),
-    ]
-}
-
-fn contexts() -> Vec<Tool> {
-    vec![
         Tool::write(
             ("update_context", "Update task context"),
             "Use this to keep what you learn about a task for the next session. Replaces the task's context file, or \
@@ -143,7 +126,7 @@ fn contexts() -> Vec<Tool> {
              any language; best first.",
             |args: &SearchContexts, _| {
                 let place = place(args.project_root.as_deref());
-                Ok((Carried(place.clone()), IsLink(place.clone()), ground::contexts(&place)))
+                Ok((Constant(place.clone()), TreeIsSymlink(place.clone()), needs::contexts(&place)))
             },
             |seen, args: &SearchContexts, _| Ok(ops::search_contexts(seen, args)?),
         ),
@@ -151,34 +134,30 @@ fn contexts() -> Vec<Tool> {
 }
 
 /// The tasks, and what is needed to give out numbers.
-fn numbered(project_root: Option<&Path>) -> (ground::Tree, ground::Counted) {
-    (ground::tree(project_root), ground::counted(&place(project_root)))
+fn numbered(project_root: Option<&Path>) -> (needs::TodoNeed, needs::NumberNeed) {
+    (needs::tree(project_root), needs::counted(&place(project_root)))
 }
 
-type NumberedSeen = (ground::TreeSeen, ground::CountedSeen);
+type NumberedFiles = (needs::TodoFiles, needs::NumberFiles);
 
 /// The same, and the ids that all files name if the last number was given.
-fn with_mentions(
-    project_root: Option<&Path>,
-) -> Then<(ground::Tree, ground::Counted), impl FnOnce(&NumberedSeen) -> Option<ModelsBelow<Mentions>> + use<>> {
-    let place = place(project_root);
-    Then(numbered(project_root), move |(tree, counted): &NumberedSeen| {
-        edits::needs_mentions(tree, counted).then(|| ground::mentions(&place))
+fn with_mentions(root: Option<&Path>) -> impl Need<Output = (NumberedFiles, edits::MentionsResult)> + use<> {
+    let place = place(root);
+    AndThen(numbered(root), move |(tree, counted): &NumberedFiles| {
+        edits::needs_mentions(tree, counted).then(|| needs::mentions(&place))
     })
 }
 
 /// The tasks, and the context of one.
-fn with_context(project_root: Option<&Path>, id: super::model::TaskId) -> (ground::Tree, FileAt) {
-    (ground::tree(project_root), ground::file(&place(project_root), id.context()))
+fn with_context(project_root: Option<&Path>, id: super::model::TaskId) -> (needs::TodoNeed, ReadFile) {
+    (needs::tree(project_root), needs::file(&place(project_root), id.context()))
 }
 
-type Names = Result<Vec<crate::families::need::Entry>, crate::families::need::Unseen>;
-
 /// The names of all records, and the one with this number if there is just one.
-fn record(place: Place, number: u16) -> Then<ListingAt, impl FnOnce(&Names) -> Option<FileAt>> {
-    Then(ground::listing(&place, ADRS), move |names: &Names| {
+fn record(place: TreeLocation, number: u16) -> AndThen<ReadDirectory, impl FnOnce(&EntriesSeen) -> Option<ReadFile>> {
+    AndThen(needs::listing(&place, ADRS), move |names: &EntriesSeen| {
         match records::with_number(names.as_ref().map_or(&[], Vec::as_slice), number).as_slice() {
-            [name] => Some(ground::file(&place, in_tree(&format!("{ADRS}/{name}")))),
+            [name] => Some(needs::file(&place, in_tree(&format!("{ADRS}/{name}")))),
             _ => None,
         }
     })

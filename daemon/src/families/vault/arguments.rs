@@ -1,20 +1,97 @@
-//! What the tools take, checked in the contract's order: types, then the path. Whether values suit
-//! the file is for the ops, once the file was seen. Null counts as absent; unknown arguments are
-//! ignored.
+//! What the tools take, in the contract's order of checks: types, then the path. Whether values suit the file is for
+//! the ops, once the file was seen.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use serde_json::{Map, Number, Value, json};
-use trellis_protocol::Failure;
+use serde_json::{Number, Value, json};
 
 use super::error::VaultError;
 use super::model::CONTENT_LIMIT;
-use super::reserved::{self, Deed};
+use crate::arguments;
 use crate::disk::RelativePath;
+use crate::families::error::{ArgumentError, SHOWN_CHARS, shortened};
+use crate::families::fields::{Object, object};
+use crate::families::shapes::{Shape, boolean, project_root, shape, text};
 use crate::text::json::whole_number;
-use crate::tools::Arguments;
 
-type Object = Map<String, Value>;
+const FILE: &str = "File relative to the vault, such as notes/a.md";
+const PROJECT: &str = "Absolute path of the project, if not the session's own";
+
+arguments! {
+    /// Without a path it is the vault itself.
+    pub struct LsArgs else VaultError {
+        path: Option<RelativePath> = path().optional().last(),
+            "Directory relative to the vault; leave out for the vault itself";
+        project_root: Option<PathBuf> = project_root().optional(), PROJECT;
+    }
+}
+
+arguments! {
+    pub struct ReadArgs else VaultError {
+        path: RelativePath = path().required().last(), FILE;
+        full: bool = boolean().or(false), "Read from the first line to the last; `range` is ignored (default false)";
+        range: Option<Lines> = object::<Lines>("an object").optional().ignored_if(is_full),
+            "Lines to read, needed unless full; {} is all lines";
+        limits: TextLimits = object::<TextLimits>("an object").or(TextLimits::default()), "";
+        project_root: Option<PathBuf> = project_root().optional(), PROJECT;
+    }
+}
+
+arguments! {
+    /// None of them has been compared with the file yet.
+    pub struct Lines {
+        start_line: Option<Whole> = whole(1).optional(), "First line (default 1)";
+        end_line: Option<Whole> = whole(1).optional(), "Last line, included (default: the file's last)";
+        start_char: Option<Whole> = whole(0).optional(),
+            "Characters to skip in the first line, to go on in a very long one";
+    }
+}
+
+arguments! {
+    #[derive(Default)]
+    pub struct TextLimits {
+        max_chars: Option<Whole> = whole(1).optional(), "Longest text (default and most: 20000 characters)";
+    }
+}
+
+arguments! {
+    pub struct ScanArgs else VaultError {
+        path: RelativePath = path().required().last(), FILE;
+        cursor: Cursor = object::<Cursor>("an object").or(Cursor::default()),
+            "next_cursor of the last answer; leave out to begin";
+        start_line: Option<Whole> = whole(1).optional(), "Short for cursor.start_line";
+        chunk_lines: Option<Whole> = whole(1).optional(), "Lines per chunk, at most 200 (default 80)";
+        limits: TextLimits = object::<TextLimits>("an object").or(TextLimits::default()), "";
+        project_root: Option<PathBuf> = project_root().optional(), PROJECT;
+    }
+}
+
+arguments! {
+    #[derive(Default)]
+    pub struct Cursor {
+        start_line: Option<Whole> = whole(1).optional(), "First line (default 1)";
+    }
+}
+
+arguments! {
+    pub struct CreateArgs else VaultError {
+        path: RelativePath = path().required().last(), FILE;
+        content: String = some_text().then(fits).required(), "The whole text, written exactly as given";
+        project_root: Option<PathBuf> = project_root().optional(), PROJECT;
+    }
+}
+
+arguments! {
+    pub struct ReplaceArgs else VaultError {
+        path: RelativePath = path().required().last(), FILE;
+        find: String = some_text().required(), "Text to find, literally; may span lines";
+        replace: String = text("a text").required(), "Text to put in its place; may be empty";
+        max_replacements: Option<Value> = anything().optional(), "At most so many, from the top (default 1)";
+        if_match: Option<String> = text("a hash").optional(),
+            "Only if the file still has this hash, as vault_read gave it";
+        project_root: Option<PathBuf> = project_root().optional(), PROJECT;
+    }
+}
 
 /// A whole number of any size, and how the caller wrote it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -25,320 +102,62 @@ pub struct Whole {
     pub given: Number,
 }
 
-/// For `vault_ls`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LsArgs {
-    /// None is the vault itself.
-    pub path: Option<RelativePath>,
-    /// Whose vault.
-    pub project_root: Option<PathBuf>,
-}
-
-/// For `vault_read`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadArgs {
-    /// The file.
-    pub path: RelativePath,
-    /// Whose vault.
-    pub project_root: Option<PathBuf>,
-    /// What of it.
-    pub wanted: Wanted,
-    /// At most so many characters.
-    pub max_chars: Option<Whole>,
-}
-
-/// What of a file is wanted.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wanted {
-    /// All of it.
-    Full,
-    /// Some lines. Each may be absent, and none has been compared with the file yet.
-    Lines {
-        /// From here.
-        start_line: Option<Whole>,
-        /// To here.
-        end_line: Option<Whole>,
-        /// Without so many characters of the first line.
-        start_char: Option<Whole>,
-    },
-    /// The caller did not say.
-    Unsaid,
-}
-
-/// For `vault_scan`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScanArgs {
-    /// The file.
-    pub path: RelativePath,
-    /// Whose vault.
-    pub project_root: Option<PathBuf>,
-    /// From here, and under which name the caller said so.
-    pub start_line: Option<(&'static str, Whole)>,
-    /// So many lines.
-    pub chunk_lines: Option<Whole>,
-    /// At most so many characters.
-    pub max_chars: Option<Whole>,
-}
-
-/// For `vault_create`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CreateArgs {
-    /// The new file.
-    pub path: RelativePath,
-    /// All of it.
-    pub content: String,
-    /// Whose vault.
-    pub project_root: Option<PathBuf>,
-}
-
-/// For `vault_replace`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ReplaceArgs {
-    /// The file.
-    pub path: RelativePath,
-    /// What goes.
-    pub find: String,
-    /// What comes.
-    pub replace: String,
-    /// At most so often; checked last, as it came.
-    pub max_replacements: Option<Value>,
-    /// The hash that the caller has read.
-    pub if_match: Option<String>,
-    /// Whose vault.
-    pub project_root: Option<PathBuf>,
-}
-
-impl Arguments for LsArgs {
-    fn schema() -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "path": { "type": "string", "description": "Directory relative to the vault; leave out for the vault itself" },
-                "project_root": project_root_schema(),
-            },
-        })
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let project_root = project_root(arguments)?;
-        let path = given(arguments, "path").map(|_| path(arguments)).transpose()?;
-        Ok(Self { path, project_root })
+impl ScanArgs {
+    /// Where to begin, and under which name the caller said so.
+    pub fn start(&self) -> Option<(&'static str, &Whole)> {
+        let own = self.start_line.as_ref().map(|line| ("start_line", line));
+        own.or_else(|| self.cursor.start_line.as_ref().map(|line| ("cursor.start_line", line)))
     }
 }
 
-impl Arguments for ReadArgs {
-    fn schema() -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "path": path_schema(),
-                "full": { "type": "boolean", "description": "Read from the first line to the last; `range` is ignored (default false)" },
-                "range": {
-                    "type": "object",
-                    "description": "Lines to read, needed unless full; {} is all lines",
-                    "properties": {
-                        "start_line": { "type": "integer", "minimum": 1, "description": "First line (default 1)" },
-                        "end_line": { "type": "integer", "minimum": 1, "description": "Last line, included (default: the file's last)" },
-                        "start_char": { "type": "integer", "minimum": 0, "description": "Characters to skip in the first line, to go on in a very long one" },
-                    },
-                },
-                "limits": limits_schema(),
-                "project_root": project_root_schema(),
-            },
-            "required": ["path"],
-        })
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let wanted = match (boolean(arguments, "full")?, given(arguments, "range")) {
-            (Some(true), _) => Wanted::Full,
-            (_, None) => Wanted::Unsaid,
-            (_, Some(_)) => {
-                let range = object(arguments, "range")?;
-                Wanted::Lines {
-                    start_line: integer(range, "range.start_line")?,
-                    end_line: integer(range, "range.end_line")?,
-                    start_char: integer(range, "range.start_char")?,
-                }
-            }
-        };
-        let max_chars = max_chars(arguments)?;
-        let project_root = project_root(arguments)?;
-        Ok(Self { path: path(arguments)?, project_root, wanted, max_chars })
-    }
+fn path() -> impl Shape<Value = RelativePath> {
+    const HINT: &str =
+        "pass a path relative to the vault, such as `notes/a.md`; `vault_ls` without a path lists the vault";
+    let given = |value: &Value| value.as_str().filter(|text| !text.trim().is_empty()).map(str::to_owned);
+    let path = shape(|| json!({ "type": "string" }), "a path below the vault", given).then(|text| {
+        RelativePath::parse(&text)
+            .map_err(|why| ArgumentError::is(format!("cannot be `{}`: {why}", shortened(&text, SHOWN_CHARS))))
+    });
+    path.code("invalid_path").hint(HINT)
 }
 
-impl Arguments for ScanArgs {
-    fn schema() -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "path": path_schema(),
-                "cursor": {
-                    "type": "object",
-                    "description": "next_cursor of the last answer; leave out to begin",
-                    "properties": { "start_line": { "type": "integer", "minimum": 1, "description": "First line (default 1)" } },
-                },
-                "start_line": { "type": "integer", "minimum": 1, "description": "Short for cursor.start_line" },
-                "chunk_lines": { "type": "integer", "minimum": 1, "description": "Lines per chunk, at most 200 (default 80)" },
-                "limits": limits_schema(),
-                "project_root": project_root_schema(),
-            },
-            "required": ["path"],
-        })
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let cursor = integer(object(arguments, "cursor")?, "cursor.start_line")?;
-        let start_line = integer(Some(arguments), "start_line")?;
-        let start_line =
-            start_line.map(|line| ("start_line", line)).or_else(|| cursor.map(|line| ("cursor.start_line", line)));
-        let chunk_lines = integer(Some(arguments), "chunk_lines")?;
-        let max_chars = max_chars(arguments)?;
-        let project_root = project_root(arguments)?;
-        Ok(Self { path: path(arguments)?, project_root, start_line, chunk_lines, max_chars })
-    }
+fn whole(least: i64) -> impl Shape<Value = Whole> {
+    let whole = |value: &Value| match value {
+        Value::Number(given) => Some(Whole { number: whole_number(value)?, given: given.clone() }),
+        _ => None,
+    };
+    shape(move || json!({ "type": "integer", "minimum": least }), "an integer", whole)
 }
 
-impl Arguments for CreateArgs {
-    fn schema() -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "path": path_schema(),
-                "content": { "type": "string", "minLength": 1, "description": "The whole text, written exactly as given" },
-                "project_root": project_root_schema(),
-            },
-            "required": ["path", "content"],
-        })
-    }
+fn some_text() -> impl Shape<Value = String> {
+    let some = |value: &Value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned);
+    shape(|| json!({ "type": "string", "minLength": 1 }), "a text that is not empty", some)
+}
 
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let content = text(arguments, "content", "a text that is not empty").and_then(not_empty("content"))?;
-        if content.len() > CONTENT_LIMIT {
-            let wanted = format!("at most {CONTENT_LIMIT} bytes long");
-            return Err(VaultError::parameter("content", wanted, content.len()).into());
+fn fits(content: String) -> Result<String, ArgumentError> {
+    match content.len() {
+        size if size > CONTENT_LIMIT => {
+            Err(ArgumentError::must_be(format!("at most {CONTENT_LIMIT} bytes long")).value(size))
         }
-        let project_root = project_root(arguments)?;
-        let path = path(arguments)?;
-        reserved::check(&path, Deed::Create).map_err(|why| VaultError::Reserved { path: path.clone(), why })?;
-        Ok(Self { path, content, project_root })
+        _ => Ok(content),
     }
 }
 
-impl Arguments for ReplaceArgs {
-    fn schema() -> Value {
-        json!({
-            "type": "object",
-            "properties": {
-                "path": path_schema(),
-                "find": { "type": "string", "minLength": 1, "description": "Text to find, literally; may span lines" },
-                "replace": { "type": "string", "description": "Text to put in its place; may be empty" },
-                "max_replacements": { "type": "integer", "minimum": 0, "description": "At most so many, from the top (default 1)" },
-                "if_match": { "type": "string", "description": "Only if the file still has this hash, as vault_read gave it" },
-                "project_root": project_root_schema(),
-            },
-            "required": ["path", "find", "replace"],
-        })
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let find = text(arguments, "find", "a text that is not empty").and_then(not_empty("find"))?;
-        let replace = text(arguments, "replace", "a text")?;
-        let if_match = given(arguments, "if_match").map(|_| text(arguments, "if_match", "a hash")).transpose()?;
-        let project_root = project_root(arguments)?;
-        let path = path(arguments)?;
-        reserved::check(&path, Deed::Replace).map_err(|why| VaultError::Reserved { path: path.clone(), why })?;
-        let max_replacements = given(arguments, "max_replacements").cloned();
-        Ok(Self { path, find, replace, max_replacements, if_match, project_root })
-    }
+/// Checked last of all, once the file was seen.
+fn anything() -> impl Shape<Value = Value> {
+    shape(|| json!({ "type": "integer", "minimum": 0 }), "an integer of at least 0", |value| Some(value.clone()))
 }
 
-fn text(arguments: &Object, field: &'static str, wanted: &'static str) -> Result<String, VaultError> {
-    match given(arguments, field) {
-        Some(Value::String(text)) => Ok(text.clone()),
-        other => Err(VaultError::Parameter { field, wanted: wanted.into(), given: other.cloned(), path: None }),
-    }
-}
-
-fn not_empty(field: &'static str) -> impl Fn(String) -> Result<String, VaultError> {
-    move |text| match text.is_empty() {
-        true => Err(VaultError::parameter(field, "a text that is not empty", text)),
-        false => Ok(text),
-    }
-}
-
-fn path_schema() -> Value {
-    json!({ "type": "string", "description": "File relative to the vault, such as notes/a.md" })
-}
-
-fn limits_schema() -> Value {
-    json!({
-        "type": "object",
-        "properties": {
-            "max_chars": { "type": "integer", "minimum": 1, "description": "Longest text (default and most: 20000 characters)" },
-        },
-    })
-}
-
-fn project_root_schema() -> Value {
-    json!({ "type": "string", "description": "Absolute path of the project, if not the session's own" })
-}
-
-fn given<'a>(object: &'a Object, key: &str) -> Option<&'a Value> {
-    object.get(key).filter(|value| !value.is_null())
-}
-
-fn path(arguments: &Object) -> Result<RelativePath, VaultError> {
-    let value = given(arguments, "path");
-    match value.and_then(Value::as_str).filter(|text| !text.trim().is_empty()) {
-        Some(text) => RelativePath::parse(text).map_err(|why| VaultError::Path { given: text.to_owned(), why }),
-        None => Err(VaultError::NoPath { given: value.cloned() }),
-    }
-}
-
-fn project_root(arguments: &Object) -> Result<Option<PathBuf>, VaultError> {
-    let Some(value) = given(arguments, "project_root") else { return Ok(None) };
-    let path = value.as_str().map(Path::new).filter(|path| path.is_absolute() && !path.as_os_str().is_empty());
-    match path {
-        Some(path) => Ok(Some(path.to_owned())),
-        None => Err(VaultError::parameter("project_root", "an absolute path", value.clone())),
-    }
-}
-
-fn max_chars(arguments: &Object) -> Result<Option<Whole>, VaultError> {
-    integer(object(arguments, "limits")?, "limits.max_chars")
-}
-
-fn object<'a>(arguments: &'a Object, field: &'static str) -> Result<Option<&'a Object>, VaultError> {
-    match given(arguments, field) {
-        None => Ok(None),
-        Some(Value::Object(object)) => Ok(Some(object)),
-        Some(other) => Err(VaultError::parameter(field, "an object", other.clone())),
-    }
-}
-
-fn boolean(arguments: &Object, field: &'static str) -> Result<Option<bool>, VaultError> {
-    match given(arguments, field) {
-        None => Ok(None),
-        Some(Value::Bool(value)) => Ok(Some(*value)),
-        Some(other) => Err(VaultError::parameter(field, "true or false", other.clone())),
-    }
-}
-
-/// The field is found under what follows its last dot.
-fn integer(object: Option<&Object>, field: &'static str) -> Result<Option<Whole>, VaultError> {
-    let key = field.rsplit('.').next().unwrap_or(field);
-    let Some(value) = object.and_then(|object| given(object, key)) else { return Ok(None) };
-    match (value, whole_number(value)) {
-        (Value::Number(given), Some(number)) => Ok(Some(Whole { number, given: given.clone() })),
-        _ => Err(VaultError::parameter(field, "an integer", value.clone())),
-    }
+fn is_full(arguments: &Object) -> bool {
+    arguments.get("full") == Some(&Value::Bool(true))
 }
 
 #[cfg(test)]
 mod tests {
+    use trellis_protocol::Failure;
+
     use super::*;
+    use crate::families::Arguments;
 
     /// The expected error is its code and the field in its details.
     fn check<A: Arguments + PartialEq + std::fmt::Debug>(arguments: &str, expected: Result<A, (&str, &str)>) {
@@ -354,8 +173,9 @@ mod tests {
         RelativePath::parse(text).expect("a path")
     }
 
-    fn read(wanted: Wanted, max_chars: Option<Whole>) -> Result<ReadArgs, (&'static str, &'static str)> {
-        Ok(ReadArgs { path: path("a.md"), project_root: None, wanted, max_chars })
+    fn read(range: Option<Lines>, max_chars: Option<Whole>) -> Result<ReadArgs, (&'static str, &'static str)> {
+        let limits = TextLimits { max_chars };
+        Ok(ReadArgs { path: path("a.md"), full: false, range, limits, project_root: None })
     }
 
     /// A number that was written so.
@@ -363,17 +183,14 @@ mod tests {
         Some(Whole { number, given: serde_json::from_str(given).expect("JSON") })
     }
 
-    fn lines(start_line: Option<Whole>, end_line: Option<Whole>, start_char: Option<Whole>) -> Wanted {
-        Wanted::Lines { start_line, end_line, start_char }
+    fn lines(start_line: Option<Whole>, end_line: Option<Whole>, start_char: Option<Whole>) -> Option<Lines> {
+        Some(Lines { start_line, end_line, start_char })
     }
 
     #[test]
     fn null_counts_as_absent() {
-        check(r#"{"path":"a.md"}"#, read(Wanted::Unsaid, None));
-        check(
-            r#"{"path":"./a.md","full":null,"range":null,"limits":null,"project_root":null}"#,
-            read(Wanted::Unsaid, None),
-        );
+        check(r#"{"path":"a.md"}"#, read(None, None));
+        check(r#"{"path":"./a.md","full":null,"range":null,"limits":null,"project_root":null}"#, read(None, None));
         check(r#"{"path":"a.md","range":{},"limits":{}}"#, read(lines(None, None, None), None));
         let nulls = r#"{"path":"a.md","range":{"start_line":null,"end_line":null,"start_char":null},"limits":{"max_chars":null}}"#;
         check(nulls, read(lines(None, None, None), None));
@@ -387,8 +204,9 @@ mod tests {
     fn values_are_taken_as_they_are() {
         let all = r#"{"path":"a.md","range":{"start_line":0,"end_line":-3,"start_char":7},"limits":{"max_chars":0}}"#;
         check(all, read(lines(whole(0, "0"), whole(-3, "-3"), whole(7, "7")), whole(0, "0")));
-        check(r#"{"path":"a.md","full":true,"range":"ignored"}"#, read(Wanted::Full, None));
-        check(r#"{"path":"a.md","full":false,"other":1}"#, read(Wanted::Unsaid, None));
+        let full = read(None, None).map(|args| ReadArgs { full: true, ..args });
+        check(r#"{"path":"a.md","full":true,"range":"ignored"}"#, full);
+        check(r#"{"path":"a.md","full":false}"#, read(None, None));
         let large =
             r#"{"path":"a.md","range":{"end_line":99999999999999999999},"limits":{"max_chars":18446744073709551615}}"#;
         let (end_line, max_chars) = ("99999999999999999999", "18446744073709551615");
@@ -406,27 +224,35 @@ mod tests {
 
     #[test]
     fn a_start_line_of_its_own_wins_over_the_cursor() {
-        let scan = |start_line| ScanArgs {
-            path: path("a.md"),
-            project_root: None,
-            start_line,
-            chunk_lines: None,
-            max_chars: None,
+        let start = |arguments: &str, expected: Option<(&str, i64)>| {
+            let parsed: Object = serde_json::from_str(arguments).expect("an object");
+            let args = ScanArgs::parse(&parsed).expect("arguments");
+            assert_eq!(args.start().map(|(field, line)| (field, line.number)), expected, "{arguments}");
         };
-        check(r#"{"path":"a.md"}"#, Ok(scan(None)));
-        check(r#"{"path":"a.md","cursor":{}}"#, Ok(scan(None)));
-        let named =
-            |field: &'static str, given: &str| whole(given.parse().expect("a number"), given).map(|line| (field, line));
-        check(r#"{"path":"a.md","cursor":{"start_line":3}}"#, Ok(scan(named("cursor.start_line", "3"))));
-        check(r#"{"path":"a.md","start_line":5,"cursor":{"start_line":3}}"#, Ok(scan(named("start_line", "5"))));
-        check(
-            r#"{"path":"a.md","start_line":null,"cursor":{"start_line":3}}"#,
-            Ok(scan(named("cursor.start_line", "3"))),
-        );
+        start(r#"{"path":"a.md"}"#, None);
+        start(r#"{"path":"a.md","cursor":{}}"#, None);
+        start(r#"{"path":"a.md","cursor":{"start_line":3}}"#, Some(("cursor.start_line", 3)));
+        start(r#"{"path":"a.md","start_line":5,"cursor":{"start_line":3}}"#, Some(("start_line", 5)));
+        start(r#"{"path":"a.md","start_line":null,"cursor":{"start_line":3}}"#, Some(("cursor.start_line", 3)));
         check::<ScanArgs>(
             r#"{"path":"a.md","start_line":5,"cursor":{"start_line":"3"}}"#,
             Err(("invalid_parameter", "cursor.start_line")),
         );
+    }
+
+    #[test]
+    fn unknown_names_are_refused_before_all_else() {
+        for (arguments, field) in [
+            (r#"{"zeta":1,"appendix":2,"full":"yes"}"#, "appendix"),
+            (r#"{"range":{"start":1},"path":7}"#, "range.start"),
+            (r#"{"full":true,"range":{"start":1},"path":"a"}"#, "range.start"),
+            (r#"{"limits":{"action":1}}"#, "limits.action"),
+        ] {
+            check::<ReadArgs>(arguments, Err(("invalid_parameter", field)));
+        }
+        let added =
+            r#"{"path":"a.md","_x":1,"range":{"_y":2},"toolCallId":1,"sessionId":1,"chatInput":1,"action":1,"tool":1}"#;
+        check(added, read(lines(None, None, None), None));
     }
 
     #[test]

@@ -4,76 +4,82 @@
 use serde_json::json;
 
 use super::arguments::{CreateArgs, ReplaceArgs};
-use super::error::{Sought, VaultError};
+use super::error::{VaultError, named};
 use super::model::FILE_LIMIT;
+use crate::disk::{DirectoryEntry, FileContent, ReadError, SymlinkPolicy, TreeLocation};
+use crate::families::Answer;
 use crate::families::edit::Edit;
-use crate::families::need::{Entry, FileSeen, Links, Place, Unseen};
+use crate::families::error::{ArgumentError, CommonError};
+use crate::text::file_names::{self, fold_file_name};
 use crate::text::hash::hash_of;
 use crate::text::json::whole_number;
-use crate::text::names::{self, folded};
-use crate::tools::Answer;
+
+type VaultWriteResult = Result<(Answer, Edit), VaultError>;
 
 /// What `vault_create` looks at: whether anything is there, and who lives on the way.
-pub type Ground = (Result<FileSeen, Unseen>, Vec<Result<Vec<Entry>, Unseen>>);
+pub type CreateCheck = (Result<FileContent, ReadError>, Vec<Result<Vec<DirectoryEntry>, ReadError>>);
 
 /// A new file, exactly as given.
-pub fn create((there, levels): Ground, args: &CreateArgs, place: Place) -> Result<(Answer, Edit), VaultError> {
+pub fn create((there, levels): CreateCheck, args: &CreateArgs, place: TreeLocation) -> VaultWriteResult {
     let path = || args.path.clone();
     match there {
-        Ok(_) | Err(Unseen::IsDirectory | Unseen::Special | Unseen::TooLarge { .. }) => {
-            return Err(VaultError::Exists { path: path() });
+        Ok(_) | Err(ReadError::IsDirectory | ReadError::NotRegular | ReadError::TooLarge { .. }) => {
+            return Err(CommonError::Exists { file: named(&args.path) }.into());
         }
-        Err(Unseen::Missing | Unseen::NoTree) => {}
-        Err(why) => return Err(VaultError::Unseen { path: Some(path()), sought: Sought::File, why }),
+        Err(ReadError::Missing | ReadError::TreeMissing) => {}
+        Err(why) => return Err(VaultError::read_error(Some(&args.path), why)),
     }
     for (part, level) in args.path.parts().zip(levels) {
         // What is not there yet holds nothing.
         let entries = match level {
-            Err(Unseen::IsFile | Unseen::Special) => return Err(VaultError::FileInTheWay { path: path() }),
+            Err(ReadError::IsFile | ReadError::NotRegular) => {
+                return Err(VaultError::FileBlocksDirectory { path: path() });
+            }
             seen => seen.unwrap_or_default(),
         };
         // Directories that are there keep whatever name they have.
         if entries.iter().any(|entry| entry.name == part) {
             continue;
         }
-        names::check(part).map_err(|why| VaultError::Name { path: path(), why })?;
-        let fold = folded(part);
-        if let Some(other) = entries.into_iter().find(|entry| folded(&entry.name) == fold) {
-            return Err(VaultError::Collides { path: path(), other: other.name });
+        file_names::check_portable(part).map_err(|why| VaultError::Name { path: path(), why })?;
+        let fold = fold_file_name(part);
+        if let Some(other) = entries.into_iter().find(|entry| fold_file_name(&entry.name) == fold) {
+            return Err(VaultError::NameCollision { path: path(), other: other.name });
         }
     }
     let answer = json!({ "written_path": args.path.as_str(), "written_bytes": args.content.len() });
-    let edit = Edit::nothing().create(place, path(), Links::Never, args.content.clone().into_bytes());
+    let edit = Edit::nothing().create(place, path(), SymlinkPolicy::Refuse, args.content.clone().into_bytes());
     Ok((Answer::object(answer), edit))
 }
 
 /// Some text in place of some other, literally.
-pub fn replace(seen: Result<FileSeen, Unseen>, args: &ReplaceArgs, place: Place) -> Result<(Answer, Edit), VaultError> {
+pub fn replace(seen: Result<FileContent, ReadError>, args: &ReplaceArgs, place: TreeLocation) -> VaultWriteResult {
     let path = || args.path.clone();
-    let unseen = |why| VaultError::Unseen { path: Some(path()), sought: Sought::File, why };
-    let seen = seen.map_err(unseen)?;
+    let seen = seen.map_err(|why| VaultError::read_error(Some(&args.path), why))?;
     let actual = hash_of(&seen.bytes);
     if let Some(expected) = args.if_match.as_ref().filter(|expected| !expected.eq_ignore_ascii_case(&actual)) {
-        return Err(VaultError::Changed { path: path(), expected: expected.clone(), actual });
+        let (file, expected) = (named(&args.path), expected.clone());
+        return Err(CommonError::Changed { file, expected, actual: Some(actual) }.into());
     }
-    let text =
-        str::from_utf8(&seen.bytes).map_err(|error| VaultError::NotText { path: path(), at: error.valid_up_to() })?;
+    let text = str::from_utf8(&seen.bytes).map_err(|error| VaultError::not_text(&args.path, error.valid_up_to()))?;
     let most = match &args.max_replacements {
         None => 1,
         Some(given) => whole_number(given).and_then(|most| u64::try_from(most).ok()).ok_or_else(|| {
-            VaultError::parameter("max_replacements", "an integer of at least 0", given.clone()).about(&args.path)
+            let error = ArgumentError::must_be("an integer of at least 0").of("max_replacements").value(given.clone());
+            VaultError::InFile { path: path(), error: Box::new(error) }
         })?,
     };
     let (find, replacement) = with_line_ends_of(text, &args.find, &args.replace);
     let (new, replacements) = replaced(text, &find, &replacement, most);
     if new.len() as u64 > FILE_LIMIT {
-        return Err(VaultError::WouldBeTooLarge { path: path(), size: new.len(), limit: FILE_LIMIT });
+        let file = named(&args.path);
+        return Err(CommonError::TooLarge { file, size: new.len(), limit: FILE_LIMIT }.into());
     }
     let answer = Answer::object(json!({ "written_path": args.path.as_str(), "replacements": replacements }));
     let edit = match new == text {
         // Nothing to change: the file is not touched, not even its time.
         true => Edit::nothing(),
-        false => Edit::nothing().replace(place, path(), Links::Never, &seen, new.into_bytes()),
+        false => Edit::nothing().replace(place, path(), SymlinkPolicy::Refuse, &seen, new.into_bytes()),
     };
     Ok((answer, edit))
 }

@@ -17,10 +17,9 @@ pub struct Range {
 
 /// What of a range fits within a limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
+pub struct TextSlice {
     /// Lines joined with LF, without a final one.
     pub text: String,
-    /// Its length.
     pub chars: usize,
     /// The last line that is in the text, at least in part.
     pub last: usize,
@@ -37,8 +36,8 @@ pub fn count(text: &str) -> usize {
 
 /// Takes whole lines as long as they fit. If already the first one does not, its beginning is taken:
 /// a caller that goes on with the line after `last` always moves forward.
-pub fn cut(text: &str, range: Range, limit: usize) -> Piece {
-    let mut piece = Piece { text: String::new(), chars: 0, last: range.first, is_cut: false };
+pub fn cut(text: &str, range: Range, limit: usize) -> TextSlice {
+    let mut piece = TextSlice { text: String::new(), chars: 0, last: range.first, is_cut: false };
     let numbers = range.first..=range.last;
     for (number, line) in numbers.zip(text.lines().skip(range.first - 1)) {
         let is_first = number == range.first;
@@ -93,7 +92,7 @@ mod tests {
     /// `whole` is the range's text when everything fits.
     fn check(text: &str, (first, last, skipped_chars): (usize, usize, usize), whole: &str) {
         let piece = cut(text, Range { first, last, skipped_chars }, usize::MAX);
-        let expected = Piece { text: whole.to_owned(), chars: whole.chars().count(), last, is_cut: false };
+        let expected = TextSlice { text: whole.to_owned(), chars: whole.chars().count(), last, is_cut: false };
         assert_eq!(piece, expected, "{text:?}");
     }
 

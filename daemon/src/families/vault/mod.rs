@@ -1,8 +1,8 @@
 //! Plain text files below one directory, the vault: listed, read in pieces, created, edited.
 //!
-//! Paths, line numbers and limits come in; text goes out with the place where it ends and where to
-//! go on, and edits for the disk. A piece is never cut inside a line unless that line alone exceeds the limit, no link is
-//! followed, and bytes that are no text are never shown as such.
+//! Paths, line numbers and limits come in; text goes out with the place where it ends and where to go on, and edits for
+//! the disk. A piece is never cut inside a line unless that line alone exceeds the limit, no link is followed, and
+//! bytes that are no text are never shown as such.
 
 /// What a vault is, where it is, and how much of it is shown at once.
 pub mod model;
@@ -13,7 +13,6 @@ pub mod arguments;
 /// Lines and pieces of a text.
 pub mod lines;
 
-/// The verbs.
 pub mod ops;
 
 /// The verbs that change something.
@@ -30,22 +29,21 @@ pub mod error;
 
 use trellis_protocol::Failure;
 
-use super::{Envelope, Family, InUnion};
-use crate::disk::RelativePath;
-use crate::families::edit::Unwritable;
-use crate::families::need::Place;
-use crate::tools::{Session, Tool};
+use super::{ErrorFormat, Family, ToolNaming};
+use crate::disk::{RelativePath, TreeLocation};
+use crate::families::edit::EditError;
+use crate::families::error::CommonError;
+use crate::families::{SessionContext, Tool};
 use error::VaultError;
 
-/// The family.
 #[derive(Debug)]
 pub struct Vault;
 
 impl Family for Vault {
     const NAME: &'static str = "vault";
-    const ENVELOPE: Envelope = Envelope::ErrorAndTop;
-    const IN_UNION: InUnion = InUnion::SameNames;
-    const ABOUT: &'static str =
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::ErrorAndTop;
+    const TOOL_NAMING: ToolNaming = ToolNaming::Own;
+    const INSTRUCTION: &'static str =
         "vault_*: plain text files below one directory, found with vault_ls, read in pieces, created and edited.";
 
     const PROJECT_MARKS: &'static [&'static str] = &["vault"];
@@ -54,15 +52,15 @@ impl Family for Vault {
         tools::table()
     }
 
-    fn trees(session: &Session) -> Vec<Place> {
+    fn trees(session: &SessionContext) -> Vec<TreeLocation> {
         vec![model::place(session, None)]
     }
 
     fn read_only() -> Failure {
-        VaultError::ReadOnly.into()
+        VaultError::Common(CommonError::ReadOnly).into()
     }
 
-    fn unwritten(path: &RelativePath, why: &Unwritable) -> Failure {
-        VaultError::Unwritten { path: path.clone(), why: why.clone() }.into()
+    fn write_failure(path: &RelativePath, why: &EditError) -> Failure {
+        VaultError::Common(CommonError::Write { file: error::named(path), why: why.clone() }).into()
     }
 }

@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::families::need::{Place, WhichProject};
-use crate::tools::Session;
+use crate::disk::TreeLocation;
+use crate::families::SessionContext;
+use crate::projects::ProjectSelector;
 
 /// Larger files are neither read nor changed.
 pub const FILE_LIMIT: u64 = 16 * 1024 * 1024;
@@ -28,7 +29,7 @@ pub struct Limits {
 
 impl Limits {
     /// As the session has set them.
-    pub fn of(session: &Session) -> Self {
+    pub fn of(session: &SessionContext) -> Self {
         let max_chunk = session.count("VAULT_SCAN_MAX_CHUNK_LINES").unwrap_or(200);
         let default_chunk = session.count("VAULT_SCAN_DEFAULT_CHUNK_LINES").unwrap_or(80);
         Self {
@@ -42,25 +43,25 @@ impl Limits {
 
 /// Where the session's vault is. One that is set to an absolute path is the same for all projects; one below
 /// `WORKSPACE_ROOT` is there whether or not it exists yet, so that the first file makes it in the right place.
-pub fn place(session: &Session, project_root: Option<&Path>) -> Place {
+pub fn place(session: &SessionContext, project_root: Option<&Path>) -> TreeLocation {
     let below = match session.path("VAULT_ROOT") {
-        Some(path) if path.is_absolute() => return Place::Fixed(path.to_owned()),
+        Some(path) if path.is_absolute() => return TreeLocation::Fixed(path.to_owned()),
         Some(path) => path.to_owned(),
         None => PathBuf::from("vault"),
     };
     match project_root {
-        Some(path) => Place::InProject { unless: None, project: WhichProject::Named(path.to_owned()), below },
+        Some(path) => TreeLocation::InProject { unless: None, project: ProjectSelector::Named(path.to_owned()), below },
         None => match workspace(session) {
-            Some(workspace) => Place::Fixed(workspace.join(below)),
+            Some(workspace) => TreeLocation::Fixed(workspace.join(below)),
             None => {
                 let unless = session.directory.as_ref().map(|directory| directory.join(&below));
-                Place::InProject { unless, project: WhichProject::Session, below }
+                TreeLocation::InProject { unless, project: ProjectSelector::Session, below }
             }
         },
     }
 }
 
-fn workspace(session: &Session) -> Option<PathBuf> {
+fn workspace(session: &SessionContext) -> Option<PathBuf> {
     let path = session.path("WORKSPACE_ROOT")?;
     match &session.directory {
         Some(directory) => Some(directory.join(path)),
@@ -72,33 +73,33 @@ fn workspace(session: &Session) -> Option<PathBuf> {
 mod tests {
     use super::*;
 
-    fn session(directory: Option<&str>, environment: &[(&str, &str)]) -> Session {
-        Session {
+    fn session(directory: Option<&str>, environment: &[(&str, &str)]) -> SessionContext {
+        SessionContext {
             directory: directory.map(PathBuf::from),
             environment: environment.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
-            ..Session::default()
+            ..SessionContext::default()
         }
     }
 
-    fn check(environment: &[(&str, &str)], named: Option<&str>, expected: Place) {
+    fn check(environment: &[(&str, &str)], named: Option<&str>, expected: TreeLocation) {
         assert_eq!(place(&session(Some("/srv"), environment), named.map(Path::new)), expected, "{environment:?}");
     }
 
-    fn in_project(unless: Option<&str>, named: Option<&str>, below: &str) -> Place {
-        let project = named.map_or(WhichProject::Session, |path| WhichProject::Named(path.into()));
-        Place::InProject { unless: unless.map(PathBuf::from), project, below: below.into() }
+    fn in_project(unless: Option<&str>, named: Option<&str>, below: &str) -> TreeLocation {
+        let project = named.map_or(ProjectSelector::Session, |path| ProjectSelector::Named(path.into()));
+        TreeLocation::InProject { unless: unless.map(PathBuf::from), project, below: below.into() }
     }
 
     #[test]
     fn the_settings_say_where_the_vault_is() {
         check(&[], None, in_project(Some("/srv/vault"), None, "vault"));
         check(&[("VAULT_ROOT", "")], None, in_project(Some("/srv/vault"), None, "vault"));
-        check(&[("VAULT_ROOT", "/notes")], None, Place::Fixed("/notes".into()));
-        check(&[("VAULT_ROOT", "/notes")], Some("/p"), Place::Fixed("/notes".into()));
+        check(&[("VAULT_ROOT", "/notes")], None, TreeLocation::Fixed("/notes".into()));
+        check(&[("VAULT_ROOT", "/notes")], Some("/p"), TreeLocation::Fixed("/notes".into()));
         check(&[("VAULT_ROOT", "docs/v")], None, in_project(Some("/srv/docs/v"), None, "docs/v"));
-        check(&[("WORKSPACE_ROOT", "/space")], None, Place::Fixed("/space/vault".into()));
-        check(&[("WORKSPACE_ROOT", "sub")], None, Place::Fixed("/srv/sub/vault".into()));
-        check(&[("WORKSPACE_ROOT", "/space"), ("VAULT_ROOT", "v")], None, Place::Fixed("/space/v".into()));
+        check(&[("WORKSPACE_ROOT", "/space")], None, TreeLocation::Fixed("/space/vault".into()));
+        check(&[("WORKSPACE_ROOT", "sub")], None, TreeLocation::Fixed("/srv/sub/vault".into()));
+        check(&[("WORKSPACE_ROOT", "/space"), ("VAULT_ROOT", "v")], None, TreeLocation::Fixed("/space/v".into()));
         check(&[("WORKSPACE_ROOT", "/space")], Some("/p"), in_project(None, Some("/p"), "vault"));
         assert_eq!(place(&session(None, &[]), None), in_project(None, None, "vault"));
         assert_eq!(place(&session(None, &[("WORKSPACE_ROOT", "sub")]), None), in_project(None, None, "vault"));

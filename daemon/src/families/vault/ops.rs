@@ -6,25 +6,29 @@ use std::ops::RangeInclusive;
 
 use serde_json::{Value, json};
 
-use super::arguments::{LsArgs, ReadArgs, ScanArgs, Wanted, Whole};
-use super::error::{Sought, VaultError};
-use super::lines::{self, Piece, Range};
+use super::arguments::{Lines, LsArgs, ReadArgs, ScanArgs, Whole};
+use super::error::VaultError;
+use super::lines::{self, Range, TextSlice};
 use super::model::{ENTRY_LIMIT, Limits};
-use crate::disk::RelativePath;
-use crate::families::need::{Entry, EntryKind, FileSeen, Unseen};
+use crate::disk::{DirectoryEntry, EntryKind, FileContent, ReadError, RelativePath};
+use crate::families::Answer;
+use crate::families::error::ArgumentError;
+use crate::text::file_names::fold_file_name;
 use crate::text::hash::hash_of;
-use crate::text::names::folded;
-use crate::tools::Answer;
 
 /// One level of the vault: directories first, then by name without regard to case.
-pub fn ls(seen: Result<Vec<Entry>, Unseen>, args: &LsArgs) -> Result<Answer, VaultError> {
-    let unseen = |why| VaultError::Unseen { path: args.path.clone(), sought: Sought::Directory, why };
-    let mut entries: Vec<Entry> = seen.map_err(unseen)?.into_iter().filter(|entry| is_shown(&entry.name)).collect();
-    entries.sort_by_cached_key(|entry| (entry.kind, folded(&entry.name), entry.name.clone()));
+pub fn ls(seen: Result<Vec<DirectoryEntry>, ReadError>, args: &LsArgs) -> Result<Answer, VaultError> {
+    let read_error = |why| match (why, &args.path) {
+        (ReadError::NotRegular, Some(path)) => VaultError::NoDirectory { path: path.clone() },
+        (why, path) => VaultError::read_error(path.as_ref(), why),
+    };
+    let mut entries: Vec<DirectoryEntry> =
+        seen.map_err(read_error)?.into_iter().filter(|entry| is_shown(&entry.name)).collect();
+    entries.sort_by_cached_key(|entry| (entry.kind, fold_file_name(&entry.name), entry.name.clone()));
     let truncated = entries.len() > ENTRY_LIMIT;
     entries.truncate(ENTRY_LIMIT);
     let base_path = args.path.as_ref().map(RelativePath::as_str);
-    let item = |Entry { name, kind }: Entry| {
+    let item = |DirectoryEntry { name, kind }: DirectoryEntry| {
         let path = base_path.map_or_else(|| name.clone(), |base| format!("{base}/{name}"));
         let kind = match kind {
             EntryKind::Directory => "dir",
@@ -37,10 +41,11 @@ pub fn ls(seen: Result<Vec<Entry>, Unseen>, args: &LsArgs) -> Result<Answer, Vau
 }
 
 /// Some lines of a file, or all.
-pub fn read(seen: Result<FileSeen, Unseen>, args: &ReadArgs, limits: Limits) -> Result<Answer, VaultError> {
+pub fn read(seen: Result<FileContent, ReadError>, args: &ReadArgs, limits: Limits) -> Result<Answer, VaultError> {
     let file = Text::of(seen, &args.path)?;
-    let range = range(&args.wanted, file.lines).map_err(|error| error.about(&args.path))?;
-    let cap = Cap::of(args.max_chars.as_ref(), limits).map_err(|error| error.about(&args.path))?;
+    let about = |error| VaultError::InFile { path: args.path.clone(), error: Box::new(error) };
+    let range = range(args, file.lines).map_err(about)?;
+    let cap = CharLimit::of(args.limits.max_chars.as_ref(), limits).map_err(about)?;
     let piece = lines::cut(&file.text, range, cap.chars);
     let next = file.line_after(&piece);
     let reason = match next {
@@ -62,15 +67,15 @@ pub fn read(seen: Result<FileSeen, Unseen>, args: &ReadArgs, limits: Limits) -> 
 }
 
 /// One chunk of a file, and where the next one begins.
-pub fn scan(seen: Result<FileSeen, Unseen>, args: &ScanArgs, limits: Limits) -> Result<Answer, VaultError> {
+pub fn scan(seen: Result<FileContent, ReadError>, args: &ScanArgs, limits: Limits) -> Result<Answer, VaultError> {
     let file = Text::of(seen, &args.path)?;
-    let about = |error: VaultError| error.about(&args.path);
-    let first = match &args.start_line {
+    let about = |error| VaultError::InFile { path: args.path.clone(), error: Box::new(error) };
+    let first = match args.start() {
         Some((field, start)) => line(field, start, file.lines).map_err(about)?,
         None => 1,
     };
     let chunk = chunk(args.chunk_lines.as_ref(), limits).map_err(about)?;
-    let cap = Cap::of(args.max_chars.as_ref(), limits).map_err(about)?;
+    let cap = CharLimit::of(args.limits.max_chars.as_ref(), limits).map_err(about)?;
     let last = first.saturating_add(chunk - 1).min(file.lines);
     let piece = lines::cut(&file.text, Range { first, last, skipped_chars: 0 }, cap.chars);
     let next = file.line_after(&piece);
@@ -83,7 +88,7 @@ pub fn scan(seen: Result<FileSeen, Unseen>, args: &ScanArgs, limits: Limits) -> 
         Some(next) => {
             let mut params =
                 json!({ "path": args.path.as_str(), "cursor": { "start_line": next }, "chunk_lines": chunk });
-            if let Some(max_chars) = &args.max_chars {
+            if let Some(max_chars) = &args.limits.max_chars {
                 params["limits"] = json!({ "max_chars": max_chars.number });
             }
             let params = with_project(params, args.project_root.as_deref());
@@ -112,31 +117,27 @@ struct Text {
 }
 
 impl Text {
-    fn of(seen: Result<FileSeen, Unseen>, path: &RelativePath) -> Result<Self, VaultError> {
-        let unseen = |why| VaultError::Unseen { path: Some(path.clone()), sought: Sought::File, why };
-        let bytes = seen.map_err(unseen)?.bytes;
+    fn of(seen: Result<FileContent, ReadError>, path: &RelativePath) -> Result<Self, VaultError> {
+        let bytes = seen.map_err(|why| VaultError::read_error(Some(path), why))?.bytes;
         let hash = hash_of(&bytes);
-        let not_text = |error: std::string::FromUtf8Error| VaultError::NotText {
-            path: path.clone(),
-            at: error.utf8_error().valid_up_to(),
-        };
-        let text = String::from_utf8(bytes).map_err(not_text)?;
+        let text =
+            String::from_utf8(bytes).map_err(|error| VaultError::not_text(path, error.utf8_error().valid_up_to()))?;
         Ok(Self { lines: lines::count(&text), text, hash })
     }
 
-    fn line_after(&self, piece: &Piece) -> Option<usize> {
+    fn line_after(&self, piece: &TextSlice) -> Option<usize> {
         (piece.last < self.lines).then_some(piece.last + 1)
     }
 }
 
 /// How many characters may be shown, and what it is called when they do not suffice.
-struct Cap {
+struct CharLimit {
     chars: usize,
     reason: &'static str,
 }
 
-impl Cap {
-    fn of(max_chars: Option<&Whole>, limits: Limits) -> Result<Self, VaultError> {
+impl CharLimit {
+    fn of(max_chars: Option<&Whole>, limits: Limits) -> Result<Self, ArgumentError> {
         let hard = Self { chars: limits.hard_max_chars, reason: "hard_limit" };
         let Some(asked) = max_chars else { return Ok(hard) };
         let chars = at_least_one("limits.max_chars", asked)?;
@@ -144,36 +145,36 @@ impl Cap {
     }
 }
 
-fn range(wanted: &Wanted, lines: usize) -> Result<Range, VaultError> {
-    let (start_line, end_line, start_char) = match wanted {
-        Wanted::Full => return Ok(Range { first: 1, last: lines, skipped_chars: 0 }),
-        Wanted::Unsaid => {
-            let wanted = "given unless `full` is true".into();
-            return Err(VaultError::Parameter { field: "range", wanted, given: None, path: None });
+fn range(args: &ReadArgs, lines: usize) -> Result<Range, ArgumentError> {
+    let Lines { start_line, end_line, start_char } = match &args.range {
+        _ if args.full => return Ok(Range { first: 1, last: lines, skipped_chars: 0 }),
+        Some(range) => range,
+        None => {
+            let missing = ArgumentError::is("must be given unless `full` is true").of("range");
+            return Err(missing.hint("pass `range: {}` for all lines, or `full: true`"));
         }
-        Wanted::Lines { start_line, end_line, start_char } => (start_line, end_line, start_char),
     };
     let end = end_line.as_ref().map_or(Ok(lines), |end| at_least_one("range.end_line", end))?;
     let first = start_line.as_ref().map_or(Ok(1), |start| line("range.start_line", start, lines))?;
     if let Some(end) = end_line.as_ref().filter(|_| first > end) {
         let wanted = format!("at least the start line, {first}");
-        return Err(VaultError::parameter("range.end_line", wanted, end.given.clone()));
+        return Err(ArgumentError::must_be(wanted).of("range.end_line").value(Value::Number(end.given.clone())));
     }
     let skipped_chars =
         start_char.as_ref().map_or(Ok(0), |chars| within("range.start_char", chars, 0..=usize::MAX, "at least 0"))?;
     Ok(Range { first, last: end.min(lines), skipped_chars })
 }
 
-fn chunk(chunk_lines: Option<&Whole>, limits: Limits) -> Result<usize, VaultError> {
+fn chunk(chunk_lines: Option<&Whole>, limits: Limits) -> Result<usize, ArgumentError> {
     let Some(asked) = chunk_lines else { return Ok(limits.default_chunk) };
     within("chunk_lines", asked, 1..=limits.max_chunk, format!("from 1 to {}", limits.max_chunk))
 }
 
-fn line(field: &'static str, number: &Whole, lines: usize) -> Result<usize, VaultError> {
+fn line(field: &'static str, number: &Whole, lines: usize) -> Result<usize, ArgumentError> {
     within(field, number, 1..=lines, format!("from 1 to {lines}, the last line"))
 }
 
-fn at_least_one(field: &'static str, number: &Whole) -> Result<usize, VaultError> {
+fn at_least_one(field: &'static str, number: &Whole) -> Result<usize, ArgumentError> {
     within(field, number, 1..=usize::MAX, "at least 1")
 }
 
@@ -182,9 +183,9 @@ fn within(
     whole: &Whole,
     numbers: RangeInclusive<usize>,
     wanted: impl Into<Cow<'static, str>>,
-) -> Result<usize, VaultError> {
+) -> Result<usize, ArgumentError> {
     let number = usize::try_from(whole.number).ok().filter(|number| numbers.contains(number));
-    number.ok_or_else(|| VaultError::parameter(field, wanted, whole.given.clone()))
+    number.ok_or_else(|| ArgumentError::must_be(wanted).of(field).value(Value::Number(whole.given.clone())))
 }
 
 /// The next call goes to the same vault.
@@ -207,14 +208,14 @@ mod tests {
     use trellis_protocol::failure::Coded;
 
     use super::*;
-    use crate::disk::Identity;
-    use crate::tools::{Arguments, Body};
+    use crate::disk::FileStamp;
+    use crate::families::{Arguments, Body};
 
     const LIMITS: Limits = Limits { hard_max_chars: 20, default_chunk: 3, max_chunk: 5 };
 
-    fn seen(bytes: impl Into<Vec<u8>>) -> Result<FileSeen, Unseen> {
-        let identity = Identity { device: 0, inode: 0, size: 0, modified_ns: 0, changed_ns: 0 };
-        Ok(FileSeen { bytes: bytes.into(), identity })
+    fn seen(bytes: impl Into<Vec<u8>>) -> Result<FileContent, ReadError> {
+        let stamp = FileStamp { device: 0, inode: 0, size: 0, modified_ns: 0, changed_ns: 0 };
+        Ok(FileContent { bytes: bytes.into(), stamp })
     }
 
     fn parse<A: Arguments>(arguments: &Value) -> A {
@@ -244,8 +245,9 @@ mod tests {
     fn check_refused(error: Result<Answer, VaultError>, expected: (&str, &str, &str)) {
         let error = error.expect_err("a refusal");
         let (code, field, words) = expected;
-        assert_eq!((error.code(), error.details()["field"].as_str().unwrap_or_default()), (code, field), "{error}");
-        assert_eq!(error.details()["path"], "a.md");
+        let info = error.info();
+        assert_eq!((info.code, info.details["field"].as_str().unwrap_or_default()), (code, field), "{error}");
+        assert_eq!(info.details["path"], "a.md");
         assert!(error.to_string().contains(words), "{error}");
     }
 
@@ -330,7 +332,7 @@ mod tests {
             (parameter, "range.start_line", ""),
         );
         let broken = json!({ "range": { "start_line": 0 }, "limits": { "max_chars": 0 } });
-        check_refused(read(Err(Unseen::Missing), &parse(&broken), LIMITS), ("not_found", "", "`a.md`"));
+        check_refused(read(Err(ReadError::Missing), &parse(&broken), LIMITS), ("not_found", "", "`a.md`"));
         check_refused(read(seen(*b"ab\xff"), &parse(&broken), LIMITS), ("conflict", "", "not UTF-8"));
         check_refused(
             read(seen(""), &parse(&json!({ "range": { "start_line": 2 } })), LIMITS),
@@ -409,15 +411,15 @@ mod tests {
         assert!(scan(seen(""), &parse(&json!({ "start_line": 1 })), LIMITS).is_ok());
     }
 
-    fn entry(name: &str, kind: EntryKind) -> Entry {
-        Entry { name: name.to_owned(), kind }
+    fn entry(name: &str, kind: EntryKind) -> DirectoryEntry {
+        DirectoryEntry { name: name.to_owned(), kind }
     }
 
     #[test]
     fn a_listing_is_sorted_and_tidy() {
         let names =
             ["b.md", "A.md", "a.md", ".DS_Store", "Thumbs.db", "desktop.ini", "._a.md", "Straße", "strasz", "あ"];
-        let mut entries: Vec<Entry> = names.iter().map(|name| entry(name, EntryKind::File)).collect();
+        let mut entries: Vec<DirectoryEntry> = names.iter().map(|name| entry(name, EntryKind::File)).collect();
         entries.push(entry("z", EntryKind::Directory));
         entries.push(entry(".system", EntryKind::Directory));
         entries.push(entry(".trellis-1-0123456789abcdef.vtmp", EntryKind::File));

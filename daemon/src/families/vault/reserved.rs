@@ -5,11 +5,11 @@
 
 use super::error::Reserved;
 use crate::disk::RelativePath;
-use crate::text::names::folded;
+use crate::text::file_names::fold_file_name;
 
 /// What a tool wants to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Deed {
+pub enum WriteKind {
     /// Make a new file.
     Create,
     /// Change one that is there.
@@ -17,13 +17,13 @@ pub enum Deed {
 }
 
 /// Whether the deed may be done there.
-pub fn check(path: &RelativePath, deed: Deed) -> Result<(), Reserved> {
-    let first = folded(path.parts().next().unwrap_or_default());
+pub fn check(path: &RelativePath, deed: WriteKind) -> Result<(), Reserved> {
+    let first = fold_file_name(path.parts().next().unwrap_or_default());
     match (first.as_str(), deed) {
         (".system", _) => Err(Reserved::System),
-        ("daily", Deed::Replace) => Err(Reserved::Daily),
-        ("daily", Deed::Create) if is_daily(path.as_str()) => Ok(()),
-        ("daily", Deed::Create) => Err(Reserved::DailyName),
+        ("daily", WriteKind::Replace) => Err(Reserved::Daily),
+        ("daily", WriteKind::Create) if is_daily(path.as_str()) => Ok(()),
+        ("daily", WriteKind::Create) => Err(Reserved::DailyName),
         _ if path.parts().any(|part| part.starts_with('.')) => Err(Reserved::Hidden),
         _ => Ok(()),
     }
@@ -48,8 +48,8 @@ mod tests {
 
     fn check_both(path: &str, create: Result<(), Reserved>, replace: Result<(), Reserved>) {
         let path = RelativePath::parse(path).expect("a path");
-        assert_eq!(check(&path, Deed::Create), create, "create {path}");
-        assert_eq!(check(&path, Deed::Replace), replace, "replace {path}");
+        assert_eq!(check(&path, WriteKind::Create), create, "create {path}");
+        assert_eq!(check(&path, WriteKind::Replace), replace, "replace {path}");
     }
 
     #[test]

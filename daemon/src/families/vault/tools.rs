@@ -1,12 +1,16 @@
 //! The table of tools: name, sentences, what each needs to look at, and its op.
 
+use std::path::Path;
+
 use super::arguments::{CreateArgs, LsArgs, ReadArgs, ReplaceArgs, ScanArgs};
 use super::edits;
+use super::error::VaultError;
 use super::model::{FILE_LIMIT, Limits, place};
 use super::ops;
-use crate::disk::RelativePath;
-use crate::families::need::{Carried, FileAt, Links, ListingAt};
-use crate::tools::{Effect, Session, Tool};
+use super::reserved::{self, WriteKind};
+use crate::disk::{ReadDirectory, ReadFile, RelativePath, SymlinkPolicy};
+use crate::families::need::Constant;
+use crate::families::{SessionContext, Tool, ToolEffect};
 
 /// All tools, in the order in which they are listed.
 pub fn table() -> Vec<Tool> {
@@ -16,9 +20,9 @@ pub fn table() -> Vec<Tool> {
             "Use this to find out which text files and directories the vault holds. Lists one level: directories first, \
              then files, without links. Paths in the answer can be passed to the other vault tools. At most 1000 \
              entries; `truncated` says whether there are more.",
-            |args: &LsArgs, session: &Session| {
+            |args: &LsArgs, session: &SessionContext| {
                 let place = place(session, args.project_root.as_deref());
-                Ok(ListingAt { place, path: args.path.clone(), links: Links::Never })
+                Ok(ReadDirectory { place, path: args.path.clone(), links: SymlinkPolicy::Refuse })
             },
             |seen, args: &LsArgs, _| Ok(ops::ls(seen, args)?),
         ),
@@ -27,13 +31,15 @@ pub fn table() -> Vec<Tool> {
             "Use this to write a new text file into the vault. Never overwrites: a file that exists is a `conflict`. The \
              text is written exactly as given, and missing directories are made. Below `daily/` only \
              `daily/YYYY-MM-DD.md` can be created.",
-            Effect::Writes { destructive: false, idempotent: false },
-            |args: &CreateArgs, session: &Session| {
+            ToolEffect::Writes { destructive: false, idempotent: false },
+            |args: &CreateArgs, session: &SessionContext| {
+                may_write(&args.path, WriteKind::Create)?;
                 let place = place(session, args.project_root.as_deref());
-                let file = FileAt { place: place.clone(), path: args.path.clone(), links: Links::Never, size_limit: 0 };
-                let listing = |path| ListingAt { place: place.clone(), path, links: Links::Never };
-                let levels: Vec<ListingAt> = args.path.ancestors().map(listing).collect();
-                Ok((Carried(place), (file, levels)))
+                let (path, links) = (args.path.clone(), SymlinkPolicy::Refuse);
+                let file = ReadFile { place: place.clone(), path, links, size_limit: 0 };
+                let listing = |path| ReadDirectory { place: place.clone(), path, links: SymlinkPolicy::Refuse };
+                let levels: Vec<ReadDirectory> = args.path.ancestors().map(listing).collect();
+                Ok((Constant(place), (file, levels)))
             },
             |(place, ground), args: &CreateArgs, _| Ok(edits::create(ground, args, place)?),
         ),
@@ -43,7 +49,7 @@ pub fn table() -> Vec<Tool> {
              inclusive lines. The text ends with whole lines and holds at most 20000 characters; if `truncated`, \
              `next_offset.start_line` is where to go on, and `range.start_char` reads on within one very long line. \
              `hash` identifies the file's state.",
-            |args: &ReadArgs, session: &Session| Ok(file(&args.path, args.project_root.as_deref(), session)),
+            |args: &ReadArgs, session: &SessionContext| Ok(file(&args.path, args.project_root.as_deref(), session)),
             |(limits, seen), args: &ReadArgs, _| Ok(ops::read(seen, args, limits)?),
         ),
         Tool::read(
@@ -51,7 +57,7 @@ pub fn table() -> Vec<Tool> {
             "Use this to go through a long vault file in chunks of lines, from the top or from a cursor. Pass \
              `next_cursor` back as `cursor` until `eof` is true; every line comes once. `truncated_reason` is \
              `chunk_end` when only the chunk was full.",
-            |args: &ScanArgs, session: &Session| Ok(file(&args.path, args.project_root.as_deref(), session)),
+            |args: &ScanArgs, session: &SessionContext| Ok(file(&args.path, args.project_root.as_deref(), session)),
             |(limits, seen), args: &ScanArgs, _| Ok(ops::scan(seen, args, limits)?),
         ),
         Tool::write(
@@ -59,23 +65,29 @@ pub fn table() -> Vec<Tool> {
             "Use this to change a vault file by replacing a literal text with another. Case-sensitive, from the top, once \
              unless `max_replacements` says otherwise; `find` may span lines. Line ends and everything else stay. \
              `replacements` says how often; 0 means that nothing was found and nothing was written.",
-            Effect::Writes { destructive: true, idempotent: false },
-            |args: &ReplaceArgs, session: &Session| {
+            ToolEffect::Writes { destructive: true, idempotent: false },
+            |args: &ReplaceArgs, session: &SessionContext| {
+                may_write(&args.path, WriteKind::Replace)?;
                 let place = place(session, args.project_root.as_deref());
-                let (path, links) = (args.path.clone(), Links::Never);
-                let file = FileAt { place: place.clone(), path, links, size_limit: FILE_LIMIT };
-                Ok((Carried(place), file))
+                let (path, links) = (args.path.clone(), SymlinkPolicy::Refuse);
+                let file = ReadFile { place: place.clone(), path, links, size_limit: FILE_LIMIT };
+                Ok((Constant(place), file))
             },
             |(place, seen), args: &ReplaceArgs, _| Ok(edits::replace(seen, args, place)?),
         ),
     ]
 }
 
+/// Some places are not for tools to write, whatever is there.
+fn may_write(path: &RelativePath, deed: WriteKind) -> Result<(), VaultError> {
+    reserved::check(path, deed).map_err(|why| VaultError::Reserved { path: path.clone(), why })
+}
+
 /// A file, together with how much of it the session may be shown.
-fn file(path: &RelativePath, project_root: Option<&std::path::Path>, session: &Session) -> (Carried<Limits>, FileAt) {
-    let place = place(session, project_root);
-    let file = FileAt { place, path: path.clone(), links: Links::Never, size_limit: FILE_LIMIT };
-    (Carried(Limits::of(session)), file)
+fn file(path: &RelativePath, root: Option<&Path>, session: &SessionContext) -> (Constant<Limits>, ReadFile) {
+    let place = place(session, root);
+    let file = ReadFile { place, path: path.clone(), links: SymlinkPolicy::Refuse, size_limit: FILE_LIMIT };
+    (Constant(Limits::of(session)), file)
 }
 
 #[cfg(test)]
@@ -89,9 +101,8 @@ mod tests {
 
     use super::*;
     use crate::clock::Now;
-    use crate::disk::project::Known;
-    use crate::disk::{Eyes, Models, Reporter, Roots};
-    use crate::tools::{Body, Run};
+    use crate::families::need::with_context;
+    use crate::families::{Body, ToolRun};
 
     #[test]
     fn sentences_are_short() {
@@ -124,24 +135,14 @@ mod tests {
         name: &str,
         arguments: &Value,
     ) -> Result<Map<String, Value>, Failure> {
-        let session = Session { directory: directory.map(Into::into), ..Session::default() };
-        let eyes = Eyes {
-            roots: &Roots::default(),
-            projects: &Known::outside(None),
-            models: &Models::default(),
-            index: None,
-            session: &session,
-            reporter: &Reporter::default(),
-            glance: None,
-            trust: None,
-        };
+        let session = SessionContext { directory: directory.map(Into::into), ..SessionContext::default() };
         let tool = table().into_iter().find(|tool| tool.name == name).expect("the tool");
         let arguments = arguments.as_object().expect("an object");
         let now = Now::read(&session.zone.0);
-        let answer = match &tool.run {
-            Run::Read(halves) => halves.run(arguments, &eyes, &now)?,
-            Run::Write(halves) => halves.run(arguments, &eyes, &now)?.0,
-        };
+        let answer = with_context(&session, |context| match &tool.run {
+            ToolRun::Read(two_phase) => two_phase.run(arguments, context, &now),
+            ToolRun::Write(two_phase) => two_phase.run(arguments, context, &now).map(|(answer, _)| answer),
+        })?;
         let Body::Object(object) = answer.body else { panic!("not an object") };
         Ok(object.value().as_object().cloned().expect("an object"))
     }
@@ -153,15 +154,15 @@ mod tests {
         let items = json!([{ "name": "a.md", "path": "notes/a.md", "kind": "file" }]);
         check("vault_ls", json!({ "path": "notes" }), Ok(("items", items)));
         check("vault_ls", json!({}), Ok(("base_path", json!(null))));
-        for name in ["vault_read", "vault_scan"] {
-            let call = |path: &str| json!({ "path": path, "full": true });
+        for (name, more) in [("vault_read", "full"), ("vault_scan", "_full")] {
+            let call = |path: &str| json!({ "path": path, more: true });
             check(name, call("none.md"), Err("not_found"));
             check(name, call("notes"), Err("not_found"));
             check(name, call("link/a.md"), Err("forbidden"));
             check(name, call("broken.md"), Err("conflict"));
             check(name, call("large.md"), Err("conflict"));
             check(name, call("../x"), Err("invalid_path"));
-            let foreign = json!({ "path": "notes/a.md", "full": true, "project_root": "/" });
+            let foreign = json!({ "path": "notes/a.md", more: true, "project_root": "/" });
             check(name, foreign, Err("invalid_parameter"));
         }
         check("vault_ls", json!({ "path": "none" }), Err("not_found"));

@@ -1,478 +1,201 @@
 //! What the tools take: types and values that are wrong by themselves. Names and folders are checked later, in the
-//! contract's order. Null counts as absent; unknown arguments are ignored.
+//! contract's order.
 
-use serde_json::{Map, Value, json};
-use trellis_protocol::Failure;
+use serde_json::{Value, json};
 
 use super::error::VibeError;
 use super::layout::MAIN_PLAN;
 use super::model::STATUSES;
-use super::task_file::NewTask;
-use crate::text::json::whole_number;
-use crate::tools::Arguments;
-
-type Object = Map<String, Value>;
+use crate::arguments;
+use crate::families::error::ArgumentError;
+use crate::families::fields::{Object, object, rows_of};
+use crate::families::shapes::{Shape, any_object, boolean, integer, shape, text};
 
 /// More hits are not given.
-const MOST_HITS: usize = 200;
+const MAX_HITS: usize = 200;
 /// So many when nobody says how many.
-const USUAL_HITS: usize = 20;
+const DEFAULT_HITS: usize = 20;
 
-/// For `search`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SearchArgs {
-    /// As it was typed.
-    pub query: String,
-    /// Only there.
-    pub project: Option<String>,
-    /// Only there.
-    pub folder: Option<String>,
-    /// At most so many.
-    pub limit: usize,
-}
+const HASH: &str = "Only if the file still has this hash";
 
-/// For `read_doc`, and where a document is.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReadArgs {
-    /// Whose.
-    pub project: String,
-    /// Empty for the project itself.
-    pub folder: String,
-    /// Its name.
-    pub filename: String,
-}
-
-/// For `list_tasks`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ListArgs {
-    /// Only there.
-    pub project: Option<String>,
-    /// Only those that are so far.
-    pub status: Option<String>,
-    /// With their texts.
-    pub include_content: bool,
-}
-
-/// For `get_plan`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlanArgs {
-    /// Whose.
-    pub project: String,
-    /// Which.
-    pub filename: String,
-}
-
-/// For `create_doc` and `update_doc`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct WriteArgs {
-    /// Where.
-    pub target: ReadArgs,
-    /// The whole text.
-    pub content: String,
-    /// Goes over the text's own front matter.
-    pub frontmatter: Option<Object>,
-    /// The hash that the caller has read.
-    pub if_match: Option<String>,
-}
-
-/// For `create_doc`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct CreateArgs(pub WriteArgs);
-
-/// For `update_doc`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct UpdateArgs(pub WriteArgs);
-
-/// For `create_task`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskArgs {
-    /// Whose.
-    pub project: String,
-    /// What it says.
-    pub task: NewTask,
-}
-
-/// For `update_task_status`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StatusArgs {
-    /// Whose.
-    pub project: String,
-    /// A name or a number.
-    pub task: String,
-    /// How far it is now.
-    pub status: String,
-    /// The hash that the caller has read.
-    pub if_match: Option<String>,
-}
-
-/// For `create_plan`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewPlanArgs {
-    /// Whose.
-    pub project: String,
-    /// The whole text.
-    pub content: String,
-    /// Which.
-    pub filename: String,
-    /// The hash that the caller has read.
-    pub if_match: Option<String>,
-}
-
-/// For `log_session`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LogArgs {
-    /// Whose.
-    pub project: String,
-    /// The note.
-    pub content: String,
-    /// What the note is about, for its name.
-    pub suffix: Option<String>,
-    /// The hash that the caller has read.
-    pub if_match: Option<String>,
-}
-
-/// For `reindex`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ReindexArgs {
-    /// Only there.
-    pub project: Option<String>,
-    /// Whatever the files' times say.
-    pub full: bool,
-}
-
-/// For `init_project`.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InitArgs {
-    /// The new name.
-    pub project: String,
-}
-
-impl Arguments for SearchArgs {
-    fn schema() -> Value {
-        schema(
-            json!({
-                "query": { "type": "string", "description": "Words; \"phrase\", prefix*, OR, -without" },
-                "project": text_schema("Only this project"),
-                "folder": text_schema("Only this folder"),
-                "limit": { "type": "integer", "minimum": 1, "default": USUAL_HITS },
-            }),
-            &["query"],
-        )
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let query = text(arguments, "query")?;
-        let project = optional_text(arguments, "project")?;
-        let folder = optional_text(arguments, "folder")?;
-        let limit = match given(arguments, "limit") {
-            None => USUAL_HITS,
-            Some(value) => {
-                let limit = whole_number(value).filter(|limit| *limit >= 1);
-                let limit =
-                    limit.ok_or_else(|| VibeError::argument("limit", "an integer of at least 1", Some(value)))?;
-                usize::try_from(limit).unwrap_or(MOST_HITS).min(MOST_HITS)
-            }
-        };
-        if query.trim().is_empty() {
-            return Err(VibeError::InvalidQuery.into());
-        }
-        Ok(Self { query, project, folder, limit })
+arguments! {
+    pub struct SearchArgs else VibeError {
+        query: String = text("a text").then(some_words).required(), "Words; \"phrase\", prefix*, OR, -without";
+        project: Option<String> = text("a text").optional(), "Only this project";
+        folder: Option<String> = text("a text").optional(), "Only this folder";
+        limit: usize = limit().default(DEFAULT_HITS), "";
     }
 }
 
-impl Arguments for ReadArgs {
-    fn schema() -> Value {
-        schema(document_schema(), &["project", "folder", "filename"])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        Ok(target(arguments)?)
-    }
-}
-
-impl Arguments for ListArgs {
-    fn schema() -> Value {
-        schema(
-            json!({
-                "project": text_schema("Only this project"),
-                "status": status_schema(),
-                "include_content": { "type": "boolean", "default": false },
-            }),
-            &[],
-        )
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let project = optional_text(arguments, "project")?;
-        let include_content = boolean(arguments, "include_content")?;
-        Ok(Self { project, status: status(arguments)?, include_content })
+arguments! {
+    /// Where a document is.
+    pub struct ReadArgs else VibeError {
+        project: String = text("a text").required(), "Project";
+        folder: String = text("a text").required(), "tasks, plans, sessions, …; empty for the project itself";
+        filename: String = text("a text").required(), "Such as notes.md or data.json";
     }
 }
 
-impl Arguments for PlanArgs {
-    fn schema() -> Value {
-        schema(json!({ "project": text_schema("Project"), "filename": plan_schema() }), &["project"])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        Ok(Self { project: text(arguments, "project")?, filename: plan(arguments)? })
+arguments! {
+    pub struct ListArgs else VibeError {
+        project: Option<String> = text("a text").optional(), "Only this project";
+        status: Option<String> = status().optional().last(), "";
+        include_content: bool = boolean().default(false), "";
     }
 }
 
-impl Arguments for CreateArgs {
-    fn schema() -> Value {
-        let mut properties = document_schema();
-        properties["content"] = text_schema("The whole text");
-        properties["frontmatter"] = json!({ "type": "object", "description": "YAML front matter to write" });
-        schema(properties, &["project", "folder", "filename", "content"])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let (target, content) = (target(arguments)?, text(arguments, "content")?);
-        let frontmatter = object(arguments, "frontmatter")?.cloned();
-        Ok(Self(WriteArgs { target, content, frontmatter, if_match: None }))
+arguments! {
+    pub struct PlanArgs else VibeError {
+        project: String = text("a text").required(), "Project";
+        filename: String = text("a text").default(MAIN_PLAN), "";
     }
 }
 
-impl Arguments for UpdateArgs {
-    fn schema() -> Value {
-        let mut properties = document_schema();
-        properties["content"] = text_schema("The whole new text");
-        properties["frontmatter"] = json!({ "type": "object", "description": "Keys to merge; null removes one" });
-        properties["if_match"] = if_match_schema();
-        schema(properties, &["project", "folder", "filename", "content"])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let (target, content) = (target(arguments)?, text(arguments, "content")?);
-        let frontmatter = object(arguments, "frontmatter")?.cloned();
-        Ok(Self(WriteArgs { target, content, frontmatter, if_match: optional_text(arguments, "if_match")? }))
+arguments! {
+    pub struct CreateArgs else VibeError {
+        target: ReadArgs = rows_of::<ReadArgs>(), "";
+        content: String = text("a text").required(), "The whole text";
+        frontmatter: Option<Object> = any_object().optional(), "YAML front matter to write";
     }
 }
 
-impl Arguments for TaskArgs {
-    fn schema() -> Value {
-        let list = || json!({ "type": "array", "items": { "type": "string" } });
-        schema(
-            json!({
-                "project": text_schema("Project"),
-                "title": text_schema("Title"),
-                "objective": text_schema("One paragraph"),
-                "steps": list(),
-                "acceptance_criteria": list(),
-                "context": { "type": "object", "properties": { "related_files": list(), "dependencies": list() } },
-                "notes": { "type": "string" },
-                "status": { "type": "string", "enum": STATUSES, "default": "pending" },
-                "tags": list(),
-            }),
-            &["project", "title", "objective", "steps", "acceptance_criteria"],
-        )
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let project = text(arguments, "project")?;
-        let title = text(arguments, "title")?;
-        let objective = text(arguments, "objective")?;
-        let steps = texts(arguments, "steps")?;
-        let acceptance_criteria = texts(arguments, "acceptance_criteria")?;
-        let (related_files, dependencies) = match object(arguments, "context")? {
-            None => (Vec::new(), Vec::new()),
-            Some(context) => (loose_texts(context, "related_files")?, loose_texts(context, "dependencies")?),
-        };
-        let notes = optional_text(arguments, "notes")?.unwrap_or_default();
-        let tags = given(arguments, "tags").map(|_| texts(arguments, "tags")).transpose()?.unwrap_or_default();
-        if title.trim().is_empty() {
-            return Err(VibeError::argument("title", "a text that is not blank", given(arguments, "title")).into());
-        }
-        let status = status(arguments)?.unwrap_or_else(|| STATUSES[0].to_owned());
-        let task =
-            NewTask { title, objective, steps, acceptance_criteria, related_files, dependencies, notes, status, tags };
-        Ok(Self { project, task })
+arguments! {
+    pub struct UpdateArgs else VibeError {
+        target: ReadArgs = rows_of::<ReadArgs>(), "";
+        content: String = text("a text").required(), "The whole new text";
+        frontmatter: Option<Object> = any_object().optional(), "Keys to merge; null removes one";
+        if_match: Option<String> = text("a text").optional(), HASH;
     }
 }
 
-impl Arguments for StatusArgs {
-    fn schema() -> Value {
-        schema(
-            json!({
-                "project": text_schema("Project"),
-                "task": text_schema("Number or file name, such as 004"),
-                "status": status_schema(),
-                "if_match": if_match_schema(),
-            }),
-            &["project", "task", "status"],
-        )
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let (project, task) = (text(arguments, "project")?, text(arguments, "task")?);
-        let if_match = optional_text(arguments, "if_match")?;
-        let status = status(arguments)?.ok_or_else(|| VibeError::argument("status", "a status", None))?;
-        Ok(Self { project, task: task.trim().to_owned(), status, if_match })
+arguments! {
+    pub struct TaskArgs else VibeError {
+        project: String = text("a text").required(), "Project";
+        task: NewTask = rows_of::<NewTask>(), "";
     }
 }
 
-impl Arguments for NewPlanArgs {
-    fn schema() -> Value {
-        let properties = json!({
-            "project": text_schema("Project"),
-            "content": text_schema("The whole plan"),
-            "filename": plan_schema(),
-            "if_match": if_match_schema(),
-        });
-        schema(properties, &["project", "content"])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let (project, content) = (text(arguments, "project")?, text(arguments, "content")?);
-        let (filename, if_match) = (plan(arguments)?, optional_text(arguments, "if_match")?);
-        Ok(Self { project, content, filename, if_match })
+arguments! {
+    #[derive(Default)]
+    pub struct NewTask {
+        title: String = text("a text").then(not_blank).required(), "Title";
+        objective: String = text("a text").required(), "One paragraph";
+        steps: Vec<String> = texts().required(), "";
+        acceptance_criteria: Vec<String> = texts().required(), "";
+        context: TaskContext = object::<TaskContext>("an object").or(TaskContext::default()), "";
+        notes: String = text("a text").or(String::new()), "";
+        status: String = status().default(STATUSES[0]).last(), "";
+        tags: Vec<String> = texts().or(Vec::new()), "";
     }
 }
 
-impl Arguments for LogArgs {
-    fn schema() -> Value {
-        schema(
-            json!({
-                "project": text_schema("Project"),
-                "content": text_schema("The note, in Markdown"),
-                "suffix": text_schema("Topic for the file name"),
-                "append": { "type": "boolean", "default": false, "description": "Not needed: a note is always added to" },
-                "if_match": if_match_schema(),
-            }),
-            &["project", "content"],
-        )
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        let (project, content) = (text(arguments, "project")?, text(arguments, "content")?);
-        let suffix = optional_text(arguments, "suffix")?.filter(|suffix| !suffix.trim().is_empty());
-        // Whatever it says, a note is added to; but it must be a truth value.
-        boolean(arguments, "append")?;
-        Ok(Self { project, content, suffix, if_match: optional_text(arguments, "if_match")? })
+arguments! {
+    #[derive(Default)]
+    pub struct TaskContext {
+        related_files: Vec<String> = loose_texts().or(Vec::new()), "";
+        dependencies: Vec<String> = loose_texts().or(Vec::new()), "";
     }
 }
 
-impl Arguments for ReindexArgs {
-    fn schema() -> Value {
-        let full = json!({ "type": "boolean", "default": false, "description": "Read every file again" });
-        schema(json!({ "project": text_schema("Only this project"), "full": full }), &[])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        Ok(Self { project: optional_text(arguments, "project")?, full: boolean(arguments, "full")? })
-    }
-}
-
-impl Arguments for InitArgs {
-    fn schema() -> Value {
-        schema(json!({ "project": text_schema("Letters, digits, - and _") }), &["project"])
-    }
-
-    fn parse(arguments: &Object) -> Result<Self, Failure> {
-        Ok(Self { project: text(arguments, "project")? })
+arguments! {
+    pub struct StatusArgs else VibeError {
+        project: String = text("a text").required(), "Project";
+        task: String = text("a text").then(|task| Ok(task.trim().to_owned())).required(),
+            "Number or file name, such as 004";
+        status: String = status().required().last(), "";
+        if_match: Option<String> = text("a text").optional(), HASH;
     }
 }
 
-fn schema(properties: Value, required: &[&str]) -> Value {
-    match required {
-        [] => json!({ "type": "object", "properties": properties }),
-        _ => json!({ "type": "object", "properties": properties, "required": required }),
+arguments! {
+    pub struct NewPlanArgs else VibeError {
+        project: String = text("a text").required(), "Project";
+        content: String = text("a text").required(), "The whole plan";
+        filename: String = text("a text").default(MAIN_PLAN), "";
+        if_match: Option<String> = text("a text").optional(), HASH;
     }
 }
 
-fn text_schema(description: &str) -> Value {
-    json!({ "type": "string", "description": description })
-}
-
-fn document_schema() -> Value {
-    json!({
-        "project": text_schema("Project"),
-        "folder": text_schema("tasks, plans, sessions, …; empty for the project itself"),
-        "filename": text_schema("Such as notes.md or data.json"),
-    })
-}
-
-fn plan_schema() -> Value {
-    json!({ "type": "string", "default": MAIN_PLAN })
-}
-
-fn status_schema() -> Value {
-    json!({ "type": "string", "enum": STATUSES })
-}
-
-fn if_match_schema() -> Value {
-    text_schema("Only if the file still has this hash")
-}
-
-fn given<'a>(arguments: &'a Object, field: &str) -> Option<&'a Value> {
-    arguments.get(field).filter(|value| !value.is_null())
-}
-
-fn text(arguments: &Object, field: &'static str) -> Result<String, VibeError> {
-    match given(arguments, field) {
-        Some(Value::String(text)) => Ok(text.clone()),
-        other => Err(VibeError::argument(field, "a text", other)),
+arguments! {
+    pub struct LogArgs else VibeError {
+        project: String = text("a text").required(), "Project";
+        content: String = text("a text").required(), "The note, in Markdown";
+        suffix: Option<String> = suffix().or(None), "Topic for the file name";
+        _append as "append": bool = boolean().default(false), "Not needed: a note is always added to";
+        if_match: Option<String> = text("a text").optional(), HASH;
     }
 }
 
-fn optional_text(arguments: &Object, field: &'static str) -> Result<Option<String>, VibeError> {
-    given(arguments, field).map(|_| text(arguments, field)).transpose()
-}
-
-fn boolean(arguments: &Object, field: &'static str) -> Result<bool, VibeError> {
-    match given(arguments, field) {
-        None => Ok(false),
-        Some(Value::Bool(value)) => Ok(*value),
-        other => Err(VibeError::argument(field, "true or false", other)),
+arguments! {
+    pub struct ReindexArgs else VibeError {
+        project: Option<String> = text("a text").optional(), "Only this project";
+        full: bool = boolean().default(false), "Read every file again";
     }
 }
 
-fn object<'a>(arguments: &'a Object, field: &'static str) -> Result<Option<&'a Object>, VibeError> {
-    match given(arguments, field) {
-        None => Ok(None),
-        Some(Value::Object(object)) => Ok(Some(object)),
-        other => Err(VibeError::argument(field, "an object", other)),
+arguments! {
+    pub struct InitArgs else VibeError {
+        project: String = text("a text").required(), "Letters, digits, - and _";
     }
 }
 
-fn texts(arguments: &Object, field: &'static str) -> Result<Vec<String>, VibeError> {
-    let value = given(arguments, field);
-    let texts = value.and_then(Value::as_array).map(|values| values.iter().map(Value::as_str).collect::<Vec<_>>());
-    let texts: Option<Vec<&str>> = texts.and_then(|texts| texts.into_iter().collect());
-    let texts = texts.ok_or_else(|| VibeError::argument(field, "a list of texts", value))?;
-    Ok(texts.into_iter().map(str::to_owned).collect())
+fn limit() -> impl Shape<Value = usize> {
+    integer::<usize>(1..=i64::MAX).then(|limit| Ok(limit.min(MAX_HITS)))
 }
 
-/// One text counts as a list of one.
-fn loose_texts(arguments: &Object, field: &'static str) -> Result<Vec<String>, VibeError> {
-    match given(arguments, field) {
-        None => Ok(Vec::new()),
-        Some(Value::String(text)) => Ok(vec![text.clone()]),
-        Some(_) => texts(arguments, field),
-    }
+/// A blank one counts as absent.
+fn suffix() -> impl Shape<Value = Option<String>> {
+    text("a text").then(|suffix| Ok(Some(suffix).filter(|suffix| !suffix.trim().is_empty())))
 }
 
-fn target(arguments: &Object) -> Result<ReadArgs, VibeError> {
-    let (project, folder) = (text(arguments, "project")?, text(arguments, "folder")?);
-    Ok(ReadArgs { project, folder, filename: text(arguments, "filename")? })
+fn some_words(query: String) -> Result<String, ArgumentError> {
+    let blank = || ArgumentError::is("is blank").code("INVALID_QUERY").late();
+    if query.trim().is_empty() { Err(blank()) } else { Ok(query) }
 }
 
-fn plan(arguments: &Object) -> Result<String, VibeError> {
-    Ok(optional_text(arguments, "filename")?.unwrap_or_else(|| MAIN_PLAN.to_owned()))
+fn not_blank(title: String) -> Result<String, ArgumentError> {
+    let blank = || ArgumentError::must_be("a text that is not blank").late();
+    if title.trim().is_empty() { Err(blank()) } else { Ok(title) }
 }
 
 /// One of the four, exactly.
-fn status(arguments: &Object) -> Result<Option<String>, VibeError> {
-    match optional_text(arguments, "status")? {
-        Some(status) if !STATUSES.contains(&status.as_str()) => Err(VibeError::InvalidStatus { status }),
-        status => Ok(status),
-    }
+fn status() -> impl Shape<Value = String> {
+    let schema = || json!({ "type": "string", "enum": STATUSES });
+    shape(schema, "a status", |value| value.as_str().map(str::to_owned)).then(|status| {
+        match STATUSES.contains(&status.as_str()) {
+            true => Ok(status),
+            false => Err(ArgumentError::is("is not a status").code("INVALID_STATUS")),
+        }
+    })
+}
+
+fn texts() -> impl Shape<Value = Vec<String>> {
+    shape(texts_schema, "a list of texts", all_texts)
+}
+
+/// One text counts as a list of one.
+fn loose_texts() -> impl Shape<Value = Vec<String>> {
+    let loose = |value: &Value| match value {
+        Value::String(text) => Some(vec![text.clone()]),
+        other => all_texts(other),
+    };
+    shape(texts_schema, "a list of texts", loose)
+}
+
+fn texts_schema() -> Value {
+    json!({ "type": "array", "items": { "type": "string" } })
+}
+
+fn all_texts(value: &Value) -> Option<Vec<String>> {
+    value.as_array()?.iter().map(|text| text.as_str().map(str::to_owned)).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use trellis_protocol::Failure;
+
     use super::*;
+    use crate::families::Arguments;
 
     /// The expected error is its code and the field in its details.
     fn check<A: Arguments + PartialEq + std::fmt::Debug>(arguments: Value, expected: Result<A, (&str, &str)>) {
@@ -486,7 +209,7 @@ mod tests {
     fn searches_need_words() {
         let search = |limit| Ok(SearchArgs { query: "a".into(), project: None, folder: None, limit });
         check(json!({ "query": "a" }), search(20));
-        check(json!({ "query": "a", "limit": 1000, "project": null, "other": 1 }), search(200));
+        check(json!({ "query": "a", "limit": 1000, "project": null, "_other": 1 }), search(200));
         check(json!({ "query": "a", "limit": 7.0 }), search(7));
         check(json!({ "query": "a", "limit": 1e300 }), search(200));
         check::<SearchArgs>(json!({}), Err(("INVALID_ARGUMENT", "query")));
@@ -528,7 +251,8 @@ mod tests {
         check(whole.clone(), Ok(TaskArgs { project: "p".into(), task: bare.clone() }));
         let mut more = whole.clone();
         more["context"] = json!({ "related_files": "a", "dependencies": ["b"], "x": 1 });
-        let task = NewTask { related_files: vec!["a".into()], dependencies: vec!["b".into()], ..bare };
+        let context = TaskContext { related_files: vec!["a".into()], dependencies: vec!["b".into()] };
+        let task = NewTask { context, ..bare };
         check(more, Ok(TaskArgs { project: "p".into(), task }));
         for field in ["project", "title", "objective", "steps", "acceptance_criteria"] {
             let mut less = whole.clone();
@@ -561,5 +285,21 @@ mod tests {
         let write = json!({ "project": "p", "folder": "", "filename": "x", "content": "", "frontmatter": [] });
         check::<CreateArgs>(write.clone(), Err(("INVALID_ARGUMENT", "frontmatter")));
         check::<UpdateArgs>(write, Err(("INVALID_ARGUMENT", "frontmatter")));
+    }
+    #[test]
+    fn unknown_names_are_refused_before_all_else() {
+        let target = json!({ "project": "p", "folder": "references", "filename": "a.md" });
+        let with = |name: &str, value: Value| {
+            let mut arguments = target.clone();
+            arguments[name] = value;
+            arguments
+        };
+        check::<UpdateArgs>(with("append", json!(true)), Err(("INVALID_ARGUMENT", "append")));
+        check::<ReadArgs>(
+            with("sessionId", json!(7)),
+            ReadArgs::parse(target.as_object().expect("an object")).map_err(|_| ("", "")),
+        );
+        let update = with("frontmatter", json!({ "anything": { "goes": 1 } }));
+        check::<UpdateArgs>(update, Err(("INVALID_ARGUMENT", "content")));
     }
 }

@@ -5,55 +5,55 @@ use std::collections::BTreeMap;
 use jiff::tz::TimeZone;
 
 use super::lists;
-use super::sections::{self, Work};
+use super::sections::{self, TaskDetails};
 use super::task_file::one_line;
-use super::workspace::{Entry, Project};
-use crate::text::front;
+use super::workspace::{Project, WorkspaceDocument};
+use crate::text::front_matter;
 
 /// So many pending tasks are named.
-const MOST_PENDING: usize = 10;
+const MAX_PENDING_TASKS: usize = 10;
 /// So many sessions are told.
-const MOST_SESSIONS: usize = 3;
+const MAX_SESSIONS: usize = 3;
 /// So many decisions are told.
-const MOST_DECISIONS: usize = 10;
+const MAX_DECISIONS: usize = 10;
 /// A longer objective is cut, in characters.
 const OBJECTIVE_CHARS: usize = 200;
 /// What stands for nothing.
 pub const NONE: &str = "(none)";
 
 /// Texts that were read, by the path of their document.
-pub type Texts = BTreeMap<String, String>;
+pub type TextsByPath = BTreeMap<String, String>;
 
 /// The body of a document that was read; empty if it was not.
-pub fn body<'a>(texts: &'a Texts, entry: &Entry) -> &'a str {
+pub fn body<'a>(texts: &'a TextsByPath, entry: &WorkspaceDocument) -> &'a str {
     let text = texts.get(&entry.path.path()).map_or("", String::as_str);
-    &text[front::split(text).body..]
+    &text[front_matter::split(text).body..]
 }
 
 /// The documents whose texts a briefing needs.
-pub fn needed<'a>(project: &Project<'a>, zone: &TimeZone) -> Vec<&'a Entry> {
-    let mut needed = at_work(project);
-    needed.extend(project.sessions(zone).into_iter().take(MOST_SESSIONS));
-    needed.extend(project.decisive(zone).into_iter().take(MOST_DECISIONS));
+pub fn needed<'a>(project: &Project<'a>, zone: &TimeZone) -> Vec<&'a WorkspaceDocument> {
+    let mut needed = active_tasks(project);
+    needed.extend(project.sessions(zone).into_iter().take(MAX_SESSIONS));
+    needed.extend(project.decisive(zone).into_iter().take(MAX_DECISIONS));
     needed
 }
 
 /// Tasks that are worked on, and those that cannot go on.
-pub fn at_work<'a>(project: &Project<'a>) -> Vec<&'a Entry> {
+pub fn active_tasks<'a>(project: &Project<'a>) -> Vec<&'a WorkspaceDocument> {
     project.tasks("in-progress").into_iter().chain(project.tasks("blocked")).collect()
 }
 
 /// The whole text.
-pub fn text(project: &Project<'_>, texts: &Texts, zone: &TimeZone) -> String {
+pub fn text(project: &Project<'_>, texts: &TextsByPath, zone: &TimeZone) -> String {
     let mut parts = vec![format!("# Project Briefing: {}", project.name)];
-    parts.extend(standing(project, texts));
-    parts.push(format!("## Recent Sessions\n\n{}", or_none(&recent_sessions(project, texts, zone), "\n\n")));
-    parts.push(format!("## Recent Decisions\n\n{}", or_none(&recent_decisions(project, texts, zone), "\n")));
+    parts.extend(status_summary(project, texts));
+    parts.push(format!("## Recent Sessions\n\n{}", join_or_none(&recent_sessions(project, texts, zone), "\n\n")));
+    parts.push(format!("## Recent Decisions\n\n{}", join_or_none(&recent_decisions(project, texts, zone), "\n")));
     parts.join("\n\n") + "\n"
 }
 
 /// The parts that both prompts have: figures, and tasks by how far they are.
-pub fn standing(project: &Project<'_>, texts: &Texts) -> Vec<String> {
+pub fn status_summary(project: &Project<'_>, texts: &TextsByPath) -> Vec<String> {
     let pending = project.tasks("pending");
     let in_progress = project.tasks("in-progress");
     let last = project.last_updated();
@@ -65,27 +65,27 @@ pub fn standing(project: &Project<'_>, texts: &Texts) -> Vec<String> {
         pending.len(),
         last.as_deref().and_then(|last| last.get(..10)).unwrap_or(NONE),
     );
-    let blocks = |tasks: &[&Entry]| tasks.iter().map(|task| block(task, texts)).collect::<Vec<String>>();
+    let blocks = |tasks: &[&WorkspaceDocument]| tasks.iter().map(|task| block(task, texts)).collect::<Vec<String>>();
     let mut next: Vec<String> = pending
         .iter()
-        .take(MOST_PENDING)
+        .take(MAX_PENDING_TASKS)
         .enumerate()
         .map(|(index, task)| format!("{}. {}", index + 1, task.label()))
         .collect();
-    if pending.len() > MOST_PENDING {
-        next.push(format!("...and {} more", pending.len() - MOST_PENDING));
+    if pending.len() > MAX_PENDING_TASKS {
+        next.push(format!("...and {} more", pending.len() - MAX_PENDING_TASKS));
     }
     vec![
         status,
-        format!("## Active Tasks (in-progress)\n\n{}", or_none(&blocks(&in_progress), "\n\n")),
-        format!("## Blocked Tasks\n\n{}", or_none(&blocks(&project.tasks("blocked")), "\n\n")),
-        format!("## Pending Tasks (next up)\n\n{}", or_none(&next, "\n")),
+        format!("## Active Tasks (in-progress)\n\n{}", join_or_none(&blocks(&in_progress), "\n\n")),
+        format!("## Blocked Tasks\n\n{}", join_or_none(&blocks(&project.tasks("blocked")), "\n\n")),
+        format!("## Pending Tasks (next up)\n\n{}", join_or_none(&next, "\n")),
     ]
 }
 
 /// One task in three lines.
-fn block(task: &Entry, texts: &Texts) -> String {
-    let work = Work::of(body(texts, task));
+fn block(task: &WorkspaceDocument, texts: &TextsByPath) -> String {
+    let work = TaskDetails::of(body(texts, task));
     let objective = objective_line(&task.document.objective);
     let progress = format!("{}/{} steps completed", work.checked, work.all);
     format!("### {}\n**Objective:** {objective}\n**Progress:** {progress}", task.label())
@@ -103,24 +103,24 @@ fn objective_line(objective: &str) -> String {
 }
 
 /// What a session's note says, in short.
-pub fn session_notes(session: &Entry, texts: &Texts) -> String {
+pub fn session_notes(session: &WorkspaceDocument, texts: &TextsByPath) -> String {
     let notes: Vec<String> = lists::notes(body(texts, session)).into_iter().map(str::to_owned).collect();
-    or_none(&notes, "\n")
+    join_or_none(&notes, "\n")
 }
 
-fn recent_sessions(project: &Project<'_>, texts: &Texts, zone: &TimeZone) -> Vec<String> {
-    let sessions = project.sessions(zone).into_iter().take(MOST_SESSIONS);
+fn recent_sessions(project: &Project<'_>, texts: &TextsByPath, zone: &TimeZone) -> Vec<String> {
+    let sessions = project.sessions(zone).into_iter().take(MAX_SESSIONS);
     sessions.map(|entry| format!("### {}\n{}", entry.path.full_stem(), session_notes(entry, texts))).collect()
 }
 
-fn recent_decisions(project: &Project<'_>, texts: &Texts, zone: &TimeZone) -> Vec<String> {
-    let entries = project.decisive(zone).into_iter().take(MOST_DECISIONS);
+fn recent_decisions(project: &Project<'_>, texts: &TextsByPath, zone: &TimeZone) -> Vec<String> {
+    let entries = project.decisive(zone).into_iter().take(MAX_DECISIONS);
     let lines = entries.flat_map(|entry| sections::decisions(body(texts, entry)));
-    lines.take(MOST_DECISIONS).map(str::to_owned).collect()
+    lines.take(MAX_DECISIONS).map(str::to_owned).collect()
 }
 
 /// Several parts, or a word for nothing.
-pub fn or_none(parts: &[String], between: &str) -> String {
+pub fn join_or_none(parts: &[String], between: &str) -> String {
     if parts.is_empty() { NONE.to_owned() } else { parts.join(between) }
 }
 
@@ -136,7 +136,7 @@ pub(super) mod tests {
     use super::*;
 
     /// Documents of project `p` and their texts.
-    pub(crate) fn project(documents: &[(&str, &str)]) -> (Vec<Entry>, Texts) {
+    pub(crate) fn project(documents: &[(&str, &str)]) -> (Vec<WorkspaceDocument>, TextsByPath) {
         let entries = documents.iter().map(|(path, text)| entry(&format!("p/{path}"), text, 0)).collect();
         let texts = documents.iter().map(|(path, text)| (format!("p/{path}"), (*text).to_owned())).collect();
         (entries, texts)
@@ -186,7 +186,7 @@ pub(super) mod tests {
         let names: Vec<String> = (1..=12).map(|number| format!("tasks/{number:03}-t.md")).collect();
         let documents: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "Status: pending")).collect();
         let (entries, texts) = project(&documents);
-        let parts = standing(&Project::of("p", &entries), &texts);
+        let parts = status_summary(&Project::of("p", &entries), &texts);
         assert!(parts[3].ends_with("10. 010 - t\n...and 2 more"), "{}", parts[3]);
     }
 }

@@ -5,22 +5,14 @@
 
 use std::ops::Range;
 
-use crate::text::outline::{headings, without_blank_lines};
+use crate::families::facts::Chunk;
+use crate::text::headings::{headings, without_blank_lines};
 
 /// No piece is longer, in characters.
-pub const LONGEST: usize = 6000;
-
-/// One piece.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Piece {
-    /// With its hashes; none before the first heading.
-    pub heading: Option<String>,
-    /// Where its text is, in bytes, without the heading.
-    pub content: Range<usize>,
-}
+pub const MAX_CHUNK_CHARS: usize = 6000;
 
 /// The pieces of a text, in order.
-pub fn pieces(text: &str, body: usize) -> Vec<Piece> {
+pub fn pieces(text: &str, body: usize) -> Vec<Chunk> {
     let mut pieces = Vec::new();
     let mut heading: Option<String> = None;
     let mut start = body;
@@ -35,21 +27,25 @@ pub fn pieces(text: &str, body: usize) -> Vec<Piece> {
 }
 
 /// A section in one or more pieces. A heading without text is a piece, too: its words can be found.
-fn section(text: &str, heading: Option<String>, range: Range<usize>, pieces: &mut Vec<Piece>) {
+fn section(text: &str, heading: Option<String>, range: Range<usize>, pieces: &mut Vec<Chunk>) {
     let range = without_blank_lines(text, range);
     if range.is_empty() {
-        pieces.extend(heading.is_some().then_some(Piece { heading, content: range }));
+        pieces.extend(heading.is_some().then_some(Chunk { heading, content: range, boost: 1.0 }));
         return;
     }
-    if text[range.clone()].chars().nth(LONGEST).is_none() {
-        pieces.push(Piece { heading, content: range });
+    if text[range.clone()].chars().nth(MAX_CHUNK_CHARS).is_none() {
+        pieces.push(Chunk { heading, content: range, boost: 1.0 });
         return;
     }
     let mut units = Vec::new();
     for paragraph in paragraphs(text, range) {
         divide(text, paragraph, &mut units);
     }
-    pieces.extend(packed(text, &units).into_iter().map(|content| Piece { heading: heading.clone(), content }));
+    pieces.extend(packed(text, &units).into_iter().map(|content| Chunk {
+        heading: heading.clone(),
+        content,
+        boost: 1.0,
+    }));
 }
 
 /// Parts between blank lines.
@@ -93,14 +89,14 @@ fn divide(text: &str, paragraph: Range<usize>, units: &mut Vec<Range<usize>>) {
 
 /// Where a line that is too long is cut: behind the last blank that fits, else where the limit is.
 fn cut(line: &str) -> usize {
-    let limit = line.char_indices().nth(LONGEST).map_or(line.len(), |(place, _)| place);
+    let limit = line.char_indices().nth(MAX_CHUNK_CHARS).map_or(line.len(), |(place, _)| place);
     let head = &line[..limit];
     let word = head.char_indices().rev().find(|(_, character)| character.is_whitespace());
     word.map_or(limit, |(place, character)| place + character.len_utf8())
 }
 
 fn fits(text: &str, range: &Range<usize>) -> bool {
-    text[range.clone()].chars().nth(LONGEST).is_none()
+    text[range.clone()].chars().nth(MAX_CHUNK_CHARS).is_none()
 }
 
 /// As many neighbours together as fit.
@@ -167,10 +163,10 @@ mod tests {
     proptest::proptest! {
         #[test]
         fn no_text_is_too_odd(text in "((#{0,7}|```|~~~|-)?[ \\PC]{0,9}[\r\n]{0,3}){0,20}") {
-            let body = crate::text::front::split(&text).body;
+            let body = crate::text::front_matter::split(&text).body;
             let mut end = body;
             for piece in pieces(&text, body) {
-                proptest::prop_assert!(piece.content.start >= end && text[piece.content.clone()].chars().count() <= LONGEST);
+                proptest::prop_assert!(piece.content.start >= end && text[piece.content.clone()].chars().count() <= MAX_CHUNK_CHARS);
                 end = piece.content.end;
             }
         }

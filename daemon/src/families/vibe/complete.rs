@@ -2,32 +2,32 @@
 //! in the middle of a name is found, too; names that begin with what was typed come first.
 
 use super::layout::{FOLDERS, place, project_path};
-use super::looks::{self, Listed};
+use super::needs::{self, ListingResult};
 use super::numbers;
-use super::ops::SeenFiles;
-use super::workspace::{Entry, Files};
-use crate::families::need::{EntryKind, FilesBelow, ListingAt};
-use crate::text::folding::folded;
-use crate::tools::{Halves, Partial, Session, halves};
+use super::ops::FilesResult;
+use super::workspace::{Files, WorkspaceDocument};
+use crate::disk::{EntryKind, ReadDirectory, ReadFilesInTree};
+use crate::families::{CompletionRequest, SessionContext, TwoPhase, two_phase};
+use crate::text::folding::fold_word;
 
 /// What completing looks at: the projects, and the files of the one that was chosen already.
-type Look = (ListingAt, Option<FilesBelow<super::model::Document>>);
+type CompletionNeed = (ReadDirectory, Option<ReadFilesInTree<super::model::Document>>);
 
 /// For arguments and variables that name a project, and something in it.
-pub fn completion(project: &'static str) -> Halves<Partial, Vec<String>> {
-    halves(
-        move |partial: &Partial, session: &Session| {
+pub fn completion(project: &'static str) -> TwoPhase<CompletionRequest, Vec<String>> {
+    two_phase(
+        move |partial: &CompletionRequest, session: &SessionContext| {
             let place = place(session);
             let chosen = partial.others.get(project).filter(|_| partial.name != project);
             let chosen = chosen.and_then(|name| project_path(name).ok());
-            let files = chosen.map(|path| looks::files(&place, Some(path)));
-            Ok::<Look, _>((looks::listing(&place, None), files))
+            let files = chosen.map(|path| needs::files(&place, Some(path)));
+            Ok::<CompletionNeed, _>((needs::listing(&place, None), files))
         },
         move |(listed, seen), partial, _| Ok(values(project, listed, seen, partial)),
     )
 }
 
-fn values(project: &str, listed: Listed, seen: Option<SeenFiles>, partial: &Partial) -> Vec<String> {
+fn values(project: &str, listed: ListingResult, seen: Option<FilesResult>, partial: &CompletionRequest) -> Vec<String> {
     let files = seen.and_then(Result::ok).map(|seen| Files::of(&seen)).unwrap_or_default();
     match partial.name.as_str() {
         name if name == project => fitting(projects(listed), &partial.value),
@@ -45,9 +45,9 @@ fn values(project: &str, listed: Listed, seen: Option<SeenFiles>, partial: &Part
 }
 
 /// The names of all projects.
-pub fn projects(listed: Listed) -> Vec<String> {
+pub fn projects(listed: ListingResult) -> Vec<String> {
     let is_project =
-        |entry: &crate::families::need::Entry| entry.kind == EntryKind::Directory && !entry.name.starts_with('.');
+        |entry: &crate::disk::DirectoryEntry| entry.kind == EntryKind::Directory && !entry.name.starts_with('.');
     let mut names: Vec<String> =
         listed.unwrap_or_default().into_iter().filter(is_project).map(|entry| entry.name).collect();
     names.sort();
@@ -55,8 +55,8 @@ pub fn projects(listed: Listed) -> Vec<String> {
 }
 
 /// Numbers while a number is typed; names of files once it is a word.
-fn tasks(documents: &[Entry], value: &str) -> Vec<String> {
-    let tasks: Vec<&Entry> = documents.iter().filter(|entry| entry.path.folder == "tasks").collect();
+fn tasks(documents: &[WorkspaceDocument], value: &str) -> Vec<String> {
+    let tasks: Vec<&WorkspaceDocument> = documents.iter().filter(|entry| entry.path.folder == "tasks").collect();
     if value.bytes().all(|byte| byte.is_ascii_digit()) {
         let fits = |label: &&str| label.starts_with(value) || label.trim_start_matches('0').starts_with(value);
         let mut labels: Vec<&str> =
@@ -64,17 +64,19 @@ fn tasks(documents: &[Entry], value: &str) -> Vec<String> {
         labels.dedup();
         return labels.into_iter().map(str::to_owned).collect();
     }
-    let word = folded(value);
-    let fits = |task: &&&Entry| folded(task.title()).contains(&word) || folded(&task.path.filename).contains(&word);
+    let word = fold_word(value);
+    let fits = |task: &&&WorkspaceDocument| {
+        fold_word(task.title()).contains(&word) || fold_word(&task.path.filename).contains(&word)
+    };
     tasks.iter().filter(fits).map(|task| task.path.full_stem().to_owned()).collect()
 }
 
 /// Those that begin with the value, then those that hold it.
 fn fitting(names: impl IntoIterator<Item = String>, value: &str) -> Vec<String> {
-    let value = folded(value);
+    let value = fold_word(value);
     let (mut first, others): (Vec<String>, Vec<String>) =
-        names.into_iter().partition(|name| folded(name).starts_with(&value));
-    first.extend(others.into_iter().filter(|name| folded(name).contains(&value)));
+        names.into_iter().partition(|name| fold_word(name).starts_with(&value));
+    first.extend(others.into_iter().filter(|name| fold_word(name).contains(&value)));
     first
 }
 

@@ -3,47 +3,55 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::arguments::{InitArgs, LogArgs, NewPlanArgs, ReadArgs, StatusArgs, TaskArgs, WriteArgs};
-use super::error::VibeError;
+use super::arguments::{CreateArgs, InitArgs, LogArgs, NewPlanArgs, ReadArgs, StatusArgs, TaskArgs, UpdateArgs};
+use super::error::{VibeError, named};
 use super::layout::{
     DocumentPath, FILE_LIMIT, FOLDERS, as_markdown, in_folder, is_markdown, new_name, project_path, readable_files,
     with_extension,
 };
-use super::looks::{self, Listed};
 use super::model::{Document, decoded, in_place};
+use super::needs::{self, ListingResult};
 use super::numbers;
-use super::ops::{Seen, SeenFirst, file_exists, found, plain_text, project_exists};
+use super::ops::{DocumentResult, FilesResult, FirstDocumentResult, file_exists, found, plain_text, project_exists};
 use super::status_line::{changed, spliced};
-use super::uris::{Change, told};
 use crate::clock::Now;
-use crate::disk::RelativePath;
+use crate::disk::{
+    DirectoryEntry, EntryKind, FileContent, ReadError, RelativePath, ResolvedPath, SymlinkPolicy, TreeLocation,
+};
+use crate::families::Answer;
 use crate::families::edit::Edit;
-use crate::families::need::{Entry, FileSeen, Found, Links, Place, Unseen};
-use crate::text::front;
+use crate::families::error::{ArgumentError, CommonError, NamedFile};
+use crate::families::fields::Object;
+use crate::text::file_names::fold_file_name;
+use crate::text::front_matter;
 use crate::text::hash::hash_of;
-use crate::text::names::folded;
-use crate::tools::Answer;
+
+/// Where a call works: the tree, and what is in the project.
+type ProjectFiles = (TreeLocation, ListingResult);
 
 /// A writing tool's result.
-pub type Done = Result<(Answer, Edit), VibeError>;
+pub type WriteResult = Result<(Answer, Edit), VibeError>;
 /// What was seen where a file goes: the file, and who lives beside it.
-pub type Around = Option<(Seen, Listed)>;
+pub type TargetFiles = Option<(DocumentResult, ListingResult)>;
 
 /// A new document.
-pub fn create_doc(((place, listed), root, around): ((Place, Listed), Option<Found>, Around), args: &WriteArgs) -> Done {
+pub fn create_doc(
+    ((place, listed), root, around): (ProjectFiles, Option<ResolvedPath>, TargetFiles),
+    args: &CreateArgs,
+) -> WriteResult {
     let target = &args.target;
     project_exists(&target.project, listed)?;
-    let path = looks::creatable(target)?;
+    let path = needs::creatable(target)?;
     let at = document_path(target);
-    may_have_front_matter(&at, args)?;
+    may_have_front_matter(&at, args.frontmatter.as_ref())?;
     absent(&at, around, "choose another name, or change the file with `update_doc`")?;
     let text = match &args.frontmatter {
         None => args.content.clone(),
         Some(frontmatter) => {
-            let split = front::split(&args.content);
-            front::merged(split.front.as_ref(), frontmatter, &args.content[split.body..])
+            let split = front_matter::split(&args.content);
+            front_matter::merged(split.front.as_ref(), frontmatter, &args.content[split.body..])
         }
     };
     fits(&at, text.len())?;
@@ -53,17 +61,17 @@ pub fn create_doc(((place, listed), root, around): ((Place, Listed), Option<Foun
         "absolute_path": absolute(&place, root, &at.path()),
         "indexed": at.is_document(),
     });
-    let edit = Edit::nothing().create(place, path, Links::Inside, text.into_bytes());
-    Ok((told(Answer::object(answer), &at, Change::Appeared), edit))
+    let edit = Edit::nothing().create(place, path, SymlinkPolicy::FollowInsideTree, text.into_bytes());
+    Ok((Answer::object(answer), edit))
 }
 
 /// Other text in a file.
-pub fn update_doc(((place, listed), seen): ((Place, Listed), SeenFirst), args: &WriteArgs) -> Done {
+pub fn update_doc(((place, listed), seen): (ProjectFiles, FirstDocumentResult), args: &UpdateArgs) -> WriteResult {
     let target = &args.target;
     project_exists(&target.project, listed)?;
-    let mut paths = looks::changeable(target)?;
+    let mut paths = needs::changeable(target)?;
     let (at, which, seen) = found(target, seen)?;
-    may_have_front_matter(&at, args)?;
+    may_have_front_matter(&at, args.frontmatter.as_ref())?;
     if !at.is_document() {
         // Who cannot have read it does not know what would be lost.
         plain_text(&at, &seen)?;
@@ -74,9 +82,9 @@ pub fn update_doc(((place, listed), seen): ((Place, Listed), SeenFirst), args: &
         None => behind_block(&seen.bytes, &args.content),
         Some(frontmatter) => {
             let current = decoded(&seen.bytes);
-            let split = front::split(&args.content);
-            let base = split.front.or_else(|| front::split(&current).front);
-            front::merged(base.as_ref(), frontmatter, &args.content[split.body..]).into_bytes()
+            let split = front_matter::split(&args.content);
+            let base = split.front.or_else(|| front_matter::split(&current).front);
+            front_matter::merged(base.as_ref(), frontmatter, &args.content[split.body..]).into_bytes()
         }
     };
     fits(&at, bytes.len())?;
@@ -88,13 +96,13 @@ pub fn update_doc(((place, listed), seen): ((Place, Listed), SeenFirst), args: &
         "indexed": at.is_document(),
     });
     let edit = replaced(place, paths.swap_remove(which), &seen, bytes);
-    Ok((told_if(&edit, Answer::object(answer), &at), edit))
+    Ok((Answer::object(answer), edit))
 }
 
 /// The bytes of a document with another body. Its block stays in front as it is, unless the new text has its own.
 fn behind_block(old: &[u8], content: &str) -> Vec<u8> {
-    let (text, new) = (in_place(old), front::split(content));
-    let split = front::split(&text);
+    let (text, new) = (in_place(old), front_matter::split(content));
+    let split = front_matter::split(&text);
     if new.front.is_some() || split.front.is_none() {
         return content.as_bytes().to_vec();
     }
@@ -107,21 +115,23 @@ fn behind_block(old: &[u8], content: &str) -> Vec<u8> {
 }
 
 /// Only Markdown has front matter: a block in front of JSON would break it.
-fn may_have_front_matter(at: &DocumentPath, args: &WriteArgs) -> Result<(), VibeError> {
-    let given = args.frontmatter.as_ref().filter(|frontmatter| !frontmatter.is_empty() && !at.is_document());
-    given.map_or(Ok(()), |given| {
-        let given = Value::Object(given.clone());
-        Err(VibeError::argument("frontmatter", "left out for a file that is not Markdown", Some(&given)))
-    })
+fn may_have_front_matter(at: &DocumentPath, frontmatter: Option<&Object>) -> Result<(), VibeError> {
+    match frontmatter.filter(|frontmatter| !frontmatter.is_empty() && !at.is_document()) {
+        None => Ok(()),
+        Some(given) => {
+            let error = ArgumentError::must_be("left out for a file that is not Markdown").of("frontmatter");
+            Err(error.value(given.clone()).into())
+        }
+    }
 }
 
 /// A new task with the next number.
-pub fn create_task(((place, listed), tasks): ((Place, Listed), Option<Listed>), args: &TaskArgs) -> Done {
+pub fn create_task(((place, listed), tasks): (ProjectFiles, Option<ListingResult>), args: &TaskArgs) -> WriteResult {
     project_exists(&args.project, listed)?;
     let directory = project_path(&args.project)?.join("tasks");
     let directory = directory.ok_or_else(|| VibeError::path("project", &args.project, "the path is too long"))?;
     let tasks = names_in(&directory, tasks)?;
-    let number = numbers::shown(numbers::next(tasks.iter().map(|entry| entry.name.as_str())));
+    let number = numbers::padded(numbers::next(tasks.iter().map(|entry| entry.name.as_str())));
     let filename = format!("{number}-{}.md", args.task.slug());
     let path = directory.join(&filename);
     let path = path.ok_or_else(|| VibeError::path("project", &args.project, "the path is too long"))?;
@@ -133,12 +143,14 @@ pub fn create_task(((place, listed), tasks): ((Place, Listed), Option<Listed>), 
         "task": { "number": number, "filename": at.filename, "path": at.path(), "status": args.task.status },
         "indexed": true,
     });
-    let edit = Edit::nothing().create(place.clone(), path, Links::Inside, text.into_bytes()).alone_in(place, directory);
-    Ok((told(Answer::object(answer), &at, Change::Appeared), edit))
+    let edit = Edit::nothing()
+        .create(place.clone(), path, SymlinkPolicy::FollowInsideTree, text.into_bytes())
+        .locked_directories(place, directory);
+    Ok((Answer::object(answer), edit))
 }
 
 /// The name of the task that is meant, among those that are there.
-pub fn task_name(args: &StatusArgs, tasks: Option<&Listed>) -> Result<String, VibeError> {
+pub fn task_name(args: &StatusArgs, tasks: Option<&ListingResult>) -> Result<String, VibeError> {
     let project = project_path(&args.project)?;
     if args.task.contains('/') {
         return Err(VibeError::path("task", &args.task, "it must be one name, without separators"));
@@ -150,23 +162,23 @@ pub fn task_name(args: &StatusArgs, tasks: Option<&Listed>) -> Result<String, Vi
     let entries = tasks.and_then(|listed| listed.as_ref().ok()).map(Vec::as_slice).unwrap_or_default();
     let names: Vec<&str> = entries.iter().map(|entry| entry.name.as_str()).filter(|name| is_markdown(name)).collect();
     // A name that is not listed may still be a link, or spelt in another Unicode form.
-    let found = numbers::resolved(&args.task, &args.project, &names)?;
+    let found = numbers::find_task(&args.task, &args.project, &names)?;
     Ok(found.map_or_else(|| as_markdown(&args.task), str::to_owned))
 }
 
 /// How far a task is now.
 pub fn update_task_status(
-    ((place, listed), (tasks, seen)): ((Place, Listed), (Option<Listed>, Option<Seen>)),
+    ((place, listed), (tasks, seen)): (ProjectFiles, (Option<ListingResult>, Option<DocumentResult>)),
     args: &StatusArgs,
     now: &Now,
-) -> Done {
+) -> WriteResult {
     project_exists(&args.project, listed)?;
     let filename = task_name(args, tasks.as_ref())?;
     let at = DocumentPath { project: args.project.clone(), folder: "tasks".to_owned(), filename };
     let seen = file_exists(&at.project, &at.in_project(), seen)?;
     matching(&at, &seen, args.if_match.as_deref())?;
     let text = in_place(&seen.bytes);
-    let metadata = Document::of(&text).said.metadata(&at, seen.identity.modified_ns, &now.zone);
+    let metadata = Document::of(&text).said.metadata(&at, seen.stamp.modified_ns, &now.zone);
     let answer = json!({
         "success": true,
         "task": {
@@ -180,11 +192,11 @@ pub fn update_task_status(
     let edit = match metadata.status.as_deref() == Some(&args.status) {
         true => Edit::nothing(),
         false => {
-            let path = project_path(&at.project)?.below(&names_of(&at)?);
+            let path = project_path(&at.project)?.join_path(&names_of(&at)?);
             replaced(place, path, &seen, spliced(&seen.bytes, &changed(&text, &args.status)))
         }
     };
-    Ok((told_if(&edit, Answer::object(answer), &at), edit))
+    Ok((Answer::object(answer), edit))
 }
 
 /// Where `create_plan` writes.
@@ -193,10 +205,10 @@ pub fn plan_target(args: &NewPlanArgs) -> ReadArgs {
 }
 
 /// A plan, new or other than before.
-pub fn create_plan(((place, listed), around): ((Place, Listed), Around), args: &NewPlanArgs) -> Done {
+pub fn create_plan(((place, listed), around): (ProjectFiles, TargetFiles), args: &NewPlanArgs) -> WriteResult {
     let target = plan_target(args);
     project_exists(&target.project, listed)?;
-    let path = looks::creatable(&target)?;
+    let path = needs::creatable(&target)?;
     let at = document_path(&target);
     fits(&at, args.content.len())?;
     let answer = |action: &str| {
@@ -208,23 +220,26 @@ pub fn create_plan(((place, listed), around): ((Place, Listed), Around), args: &
         Some((Ok(seen), _)) => {
             matching(&at, &seen, args.if_match.as_deref())?;
             let edit = replaced(place, path, &seen, bytes);
-            Ok((told_if(&edit, answer("updated"), &at), edit))
+            Ok((answer("updated"), edit))
         }
         around => {
             absent(&at, around, "choose another name for the plan")?;
             nothing_expected(&at, args.if_match.as_deref())?;
-            let edit = Edit::nothing().create(place, path, Links::Inside, bytes);
-            Ok((told(answer("created"), &at, Change::Appeared), edit))
+            let edit = Edit::nothing().create(place, path, SymlinkPolicy::FollowInsideTree, bytes);
+            Ok((answer("created"), edit))
         }
     }
 }
 
 /// The session's note of today, new or longer than before.
-pub fn log_session(((place, listed), (today, around)): ((Place, Listed), (Now, Around)), args: &LogArgs) -> Done {
+pub fn log_session(
+    ((place, listed), (today, around)): (ProjectFiles, (Now, TargetFiles)),
+    args: &LogArgs,
+) -> WriteResult {
     project_exists(&args.project, listed)?;
-    let filename = looks::session_name(args, &today);
+    let filename = needs::session_name(args, &today);
     let at = DocumentPath { project: args.project.clone(), folder: "sessions".to_owned(), filename };
-    let path = project_path(&at.project)?.below(&names_of(&at)?);
+    let path = project_path(&at.project)?.join_path(&names_of(&at)?);
     let answer = |action: &str| {
         let session = json!({ "filename": at.filename, "path": at.path(), "action": action });
         Answer::object(json!({ "success": true, "session": session, "indexed": true }))
@@ -238,33 +253,51 @@ pub fn log_session(((place, listed), (today, around)): ((Place, Listed), (Now, A
             bytes.extend_from_slice(note.as_bytes());
             fits(&at, bytes.len())?;
             let edit = replaced(place, path, &seen, bytes);
-            Ok((told(answer("appended"), &at, Change::Changed), edit))
+            Ok((answer("appended"), edit))
         }
-        Some((Err(why @ Unseen::TooLarge { .. }), _)) => Err(VibeError::unseen(at.path(), why)),
+        Some((Err(why @ ReadError::TooLarge { .. }), _)) => Err(VibeError::read_error(at.path(), why)),
         around => {
             absent(&at, around, "pass a `suffix` for another note")?;
             nothing_expected(&at, args.if_match.as_deref())?;
             fits(&at, note.len())?;
-            let edit = Edit::nothing().create(place, path, Links::Inside, note.into_bytes());
-            Ok((told(answer("created"), &at, Change::Appeared), edit))
+            let edit = Edit::nothing().create(place, path, SymlinkPolicy::FollowInsideTree, note.into_bytes());
+            Ok((answer("created"), edit))
         }
     }
 }
 
+/// What `init_project` looks at: the project's directory, its files, and what is beside it.
+pub type NewProjectSeen = (ListingResult, FilesResult, ListingResult);
+
+/// Whether a crash cut off the making of a project: it has some of the folders and not a single file.
+fn is_cut_off(entries: &[DirectoryEntry], files: &FilesResult) -> bool {
+    let is_folder = |entry: &DirectoryEntry| {
+        entry.kind == EntryKind::Directory && FOLDERS.iter().any(|(folder, ..)| *folder == entry.name)
+    };
+    let is_empty = files.as_ref().is_ok_and(|files| files.models.is_empty() && files.others.is_empty());
+    is_empty && entries.iter().all(is_folder)
+}
+
 /// A new project with its folders.
 pub fn init_project(
-    (place, root, (listed, beside)): (Place, Option<Found>, (Listed, Listed)),
+    (place, root, (listed, files, beside)): (TreeLocation, Option<ResolvedPath>, NewProjectSeen),
     args: &InitArgs,
-) -> Done {
+) -> WriteResult {
     let project = project_name(&args.project)?;
     let exists = |project: &str| Err(VibeError::ProjectExists { project: project.to_owned() });
+    let mut is_repeated = false;
     match listed {
-        Ok(_) | Err(Unseen::IsFile | Unseen::Special | Unseen::Outside | Unseen::Link) => return exists(&args.project),
-        Err(Unseen::Missing | Unseen::NoTree) => {}
-        Err(why) => return Err(VibeError::unseen(&args.project, why)),
+        Ok(entries) if is_cut_off(&entries, &files) => is_repeated = true,
+        Ok(_) | Err(ReadError::IsFile | ReadError::NotRegular | ReadError::OutsideTree | ReadError::SymlinkRefused) => {
+            return exists(&args.project);
+        }
+        Err(ReadError::Missing | ReadError::TreeMissing) => {}
+        Err(why) => return Err(VibeError::read_error(&args.project, why)),
     }
-    let fold = folded(&args.project);
-    if let Some(other) = beside.unwrap_or_default().iter().find(|entry| folded(&entry.name) == fold) {
+    let fold = fold_file_name(&args.project);
+    let is_other = |entry: &&DirectoryEntry| !(is_repeated && entry.name == args.project);
+    let beside = beside.unwrap_or_default();
+    if let Some(other) = beside.iter().filter(is_other).find(|entry| fold_file_name(&entry.name) == fold) {
         return exists(&other.name);
     }
     let at = DocumentPath { project: args.project.clone(), folder: String::new(), filename: "status.md".to_owned() };
@@ -280,10 +313,11 @@ pub fn init_project(
     let status = format!("# {}\n\nStatus: setup\n", args.project);
     let mut edit = Edit::nothing();
     for (folder, ..) in FOLDERS {
-        edit = edit.directory(place.clone(), project.below(&names_of_folder(folder)?));
+        edit = edit.directory(place.clone(), project.join_path(&names_of_folder(folder)?));
     }
-    let edit = edit.create(place, project.below(&names_of(&at)?), Links::Inside, status.into_bytes());
-    Ok((told(Answer::object(answer), &at, Change::Appeared), edit))
+    let edit =
+        edit.create(place, project.join_path(&names_of(&at)?), SymlinkPolicy::FollowInsideTree, status.into_bytes());
+    Ok((Answer::object(answer), edit))
 }
 
 /// A name that works for a project everywhere.
@@ -291,7 +325,7 @@ pub fn project_name(name: &str) -> Result<RelativePath, VibeError> {
     let wrong = || VibeError::InvalidProjectName { project: name.to_owned() };
     let fits = |character: char| character.is_alphanumeric() || matches!(character, '-' | '_' | '.');
     let is_name = name.chars().all(fits) && !name.starts_with('.') && !name.ends_with('.');
-    if !is_name || crate::text::names::check(name).is_err() {
+    if !is_name || crate::text::file_names::check_portable(name).is_err() {
         return Err(wrong());
     }
     project_path(name).map_err(|_| wrong())
@@ -304,51 +338,50 @@ fn document_path(target: &ReadArgs) -> DocumentPath {
 
 fn names_of(at: &DocumentPath) -> Result<RelativePath, VibeError> {
     let path = at.in_project();
-    RelativePath::of_names(&path).ok_or_else(|| VibeError::path("filename", &path, "it is no plain name"))
+    RelativePath::from_components(&path).ok_or_else(|| VibeError::path("filename", &path, "it is no plain name"))
 }
 
 fn names_of_folder(folder: &str) -> Result<RelativePath, VibeError> {
-    RelativePath::of_names(folder).ok_or_else(|| VibeError::InvalidFolder { folder: folder.to_owned() })
+    RelativePath::from_components(folder).ok_or_else(|| VibeError::InvalidFolder { folder: folder.to_owned() })
 }
 
 /// Who lives in a directory; one that is not there yet is empty.
-fn names_in(directory: &RelativePath, listed: Option<Listed>) -> Result<Vec<Entry>, VibeError> {
-    match listed.unwrap_or(Err(Unseen::Missing)) {
+fn names_in(directory: &RelativePath, listed: Option<ListingResult>) -> Result<Vec<DirectoryEntry>, VibeError> {
+    match listed.unwrap_or(Err(ReadError::Missing)) {
         Ok(entries) => Ok(entries),
-        Err(Unseen::Missing | Unseen::NoTree) => Ok(Vec::new()),
-        Err(why) => Err(VibeError::unseen(directory.as_str(), why)),
+        Err(ReadError::Missing | ReadError::TreeMissing) => Ok(Vec::new()),
+        Err(why) => Err(VibeError::read_error(directory.as_str(), why)),
     }
 }
 
 /// Nothing may be where a file is to be made, neither under this name nor under one that some systems take for it.
-fn absent(at: &DocumentPath, around: Around, hint: &'static str) -> Result<(), VibeError> {
+fn absent(at: &DocumentPath, around: TargetFiles, hint: &'static str) -> Result<(), VibeError> {
     let exists = |path: String| Err(VibeError::FileExists { project: at.project.clone(), path, hint });
-    let (seen, beside) = around.unwrap_or((Err(Unseen::Missing), Err(Unseen::Missing)));
+    let (seen, beside) = around.unwrap_or((Err(ReadError::Missing), Err(ReadError::Missing)));
     match seen {
-        Ok(_) | Err(Unseen::IsDirectory | Unseen::TooLarge { .. }) => return exists(at.in_project()),
-        Err(Unseen::Special) => return exists(at.in_project()),
-        Err(Unseen::Missing | Unseen::NoTree) => {}
-        Err(why) => return Err(VibeError::unseen(at.path(), why)),
+        Ok(_) | Err(ReadError::IsDirectory | ReadError::NotRegular | ReadError::TooLarge { .. }) => {
+            return exists(at.in_project());
+        }
+        Err(ReadError::Missing | ReadError::TreeMissing) => {}
+        Err(why) => return Err(VibeError::read_error(at.path(), why)),
     }
     new_name(&at.filename)?;
-    let fold = folded(&at.filename);
-    match beside.unwrap_or_default().iter().find(|entry| folded(&entry.name) == fold) {
+    let fold = fold_file_name(&at.filename);
+    match beside.unwrap_or_default().iter().find(|entry| fold_file_name(&entry.name) == fold) {
         Some(other) => exists(in_folder(&at.folder, &other.name)),
         None => Ok(()),
     }
 }
 
 /// The file's hash, if it is the one that the caller has read.
-fn matching(at: &DocumentPath, seen: &FileSeen, expected: Option<&str>) -> Result<String, VibeError> {
+fn matching(at: &DocumentPath, seen: &FileContent, expected: Option<&str>) -> Result<String, VibeError> {
     let actual = hash_of(&seen.bytes);
     match expected.filter(|expected| !expected.eq_ignore_ascii_case(&actual)) {
         None => Ok(actual),
-        Some(expected) => Err(VibeError::Conflict {
-            project: at.project.clone(),
-            path: at.in_project(),
-            expected: expected.to_owned(),
-            actual,
-        }),
+        Some(expected) => {
+            let file = named(&at.project, at.in_project());
+            Err(CommonError::Changed { file, expected: expected.to_owned(), actual: Some(actual) }.into())
+        }
     }
 }
 
@@ -361,35 +394,27 @@ fn nothing_expected(at: &DocumentPath, expected: Option<&str>) -> Result<(), Vib
 }
 
 fn fits(at: &DocumentPath, size: usize) -> Result<(), VibeError> {
-    match size as u64 > FILE_LIMIT {
-        true => Err(VibeError::TooLarge { path: at.path(), size, limit: FILE_LIMIT }),
-        false => Ok(()),
-    }
+    let too_large = || CommonError::TooLarge { file: NamedFile::new("path", at.path()), size, limit: FILE_LIMIT };
+    if size as u64 > FILE_LIMIT { Err(too_large().into()) } else { Ok(()) }
 }
 
 /// Nothing to change: the file is not touched, not even its time.
-fn replaced(place: Place, path: RelativePath, seen: &FileSeen, new: Vec<u8>) -> Edit {
-    match new == seen.bytes {
-        true => Edit::nothing(),
-        false => Edit::nothing().replace(place, path, Links::Inside, seen, new),
-    }
-}
-
-fn told_if(edit: &Edit, answer: Answer, at: &DocumentPath) -> Answer {
-    if edit.is_empty() { answer } else { told(answer, at, Change::Changed) }
+fn replaced(place: TreeLocation, path: RelativePath, seen: &FileContent, new: Vec<u8>) -> Edit {
+    let edit = Edit::nothing();
+    if new == seen.bytes { edit } else { edit.replace(place, path, SymlinkPolicy::FollowInsideTree, seen, new) }
 }
 
 /// Where something is for other programs: the workspace's real place, if it is there already.
-pub fn absolute(place: &Place, root: Option<Found>, path: &str) -> Value {
+pub fn absolute(place: &TreeLocation, root: Option<ResolvedPath>, path: &str) -> String {
     let given = match place {
-        Place::Fixed(root) => root.clone(),
-        Place::InProject { below, .. } => below.clone(),
+        TreeLocation::Fixed(root) => root.clone(),
+        TreeLocation::InProject { below, .. } => below.clone(),
     };
     let real: Option<PathBuf> = root.and_then(|found| match found.file {
-        Ok((Place::Fixed(above), name)) => Some(above.join(name.as_path())),
+        Ok((TreeLocation::Fixed(above), name)) => Some(above.join(name.as_path())),
         _ => None,
     });
-    real.unwrap_or(given).join(path).to_string_lossy().into_owned().into()
+    real.unwrap_or(given).join(path).to_string_lossy().into_owned()
 }
 
 /// Without line ends at the end.
@@ -406,7 +431,7 @@ mod tests {
 
     fn check_name(name: &str, expected: Result<&str, &str>) {
         let seen = project_name(name);
-        assert_eq!(seen.as_ref().map(RelativePath::as_str).map_err(|error| error.code()), expected, "{name:?}");
+        assert_eq!(seen.as_ref().map(RelativePath::as_str).map_err(|error| error.info().code), expected, "{name:?}");
     }
 
     #[test]
@@ -444,9 +469,9 @@ mod tests {
 
     #[test]
     fn the_real_place_is_told_if_there_is_one() {
-        let place = Place::Fixed("/link".into());
-        let name = RelativePath::of_names("real").expect("a name");
-        let found = Found { which: 0, file: Ok((Place::Fixed("/srv".into()), name)) };
+        let place = TreeLocation::Fixed("/link".into());
+        let name = RelativePath::from_components("real").expect("a name");
+        let found = ResolvedPath { which: 0, file: Ok((TreeLocation::Fixed("/srv".into()), name)) };
         assert_eq!(absolute(&place, Some(found), "p/x.md"), json!("/srv/real/p/x.md"));
         assert_eq!(absolute(&place, None, "p/x.md"), json!("/link/p/x.md"));
     }

@@ -1,12 +1,12 @@
 //! What search may know about a document: its text and its place come in, facts go out.
 
-use crate::families::facts::{Chunk, Documents, Facts};
-use crate::text::folding::folded;
-use crate::text::front;
+use crate::families::facts::{Chunk, DocumentFacts, DocumentSource};
+use crate::text::folding::fold_word;
+use crate::text::front_matter;
 
-use super::chunks::{Piece, pieces};
+use super::chunks::pieces;
 use super::layout::{DocumentPath, is_document};
-use super::metadata::Said;
+use super::metadata::DeclaredMetadata;
 use super::{sections, status_line};
 
 /// Headings that are worth more than others, in three languages, without accents and case.
@@ -19,21 +19,21 @@ const HEADINGS: [(f32, &[&str]); 5] = [
 ];
 
 /// Which files of a workspace can be found, and what is known about each.
-pub const DOCUMENTS: Documents = Documents { wanted: is_document, facts };
+pub const DOCUMENTS: DocumentSource = DocumentSource { wanted: is_document, facts };
 
 /// What is known about one.
-pub fn facts(path: &str, text: &str) -> Facts {
-    let Some(path) = DocumentPath::of(path) else { return Facts::default() };
-    let split = front::split(text);
+pub fn facts(path: &str, text: &str) -> DocumentFacts {
+    let Some(path) = DocumentPath::of(path) else { return DocumentFacts::default() };
+    let split = front_matter::split(text);
     let body = &text[split.body..];
     let status_line = status_line::value(text, split.counted).map(|range| &text[range]);
-    let said = Said::of(split.front.as_ref().map(|front| &front.map), status_line);
+    let said = DeclaredMetadata::of(split.front.as_ref().map(|front| &front.map), status_line);
     let status = said.status(&path);
-    Facts {
+    DocumentFacts {
         title: sections::title(body).unwrap_or(path.stem()).to_owned(),
         stem: path.stem().to_owned(),
         kind: said.kind(&path),
-        boost: path.worth() * worth_of_status(status),
+        boost: path.boost() * boost_of_status(status),
         status: status.map(str::to_owned),
         updated: said.updated,
         tags: said.tags.iter().map(|tag| tag.to_string()).collect(),
@@ -43,17 +43,17 @@ pub fn facts(path: &str, text: &str) -> Facts {
     }
 }
 
-fn chunk(piece: Piece) -> Chunk {
-    let boost = piece.heading.as_deref().map_or(1.0, worth_of_heading);
-    Chunk { heading: piece.heading, content: piece.content, boost }
+fn chunk(piece: Chunk) -> Chunk {
+    let boost = piece.heading.as_deref().map_or(1.0, boost_of_heading);
+    Chunk { boost, ..piece }
 }
 
-fn worth_of_heading(heading: &str) -> f32 {
-    let heading = folded(heading.trim_start_matches('#'));
+fn boost_of_heading(heading: &str) -> f32 {
+    let heading = fold_word(heading.trim_start_matches('#'));
     HEADINGS.iter().find(|(_, names)| names.contains(&heading.as_str())).map_or(1.0, |(worth, _)| *worth)
 }
 
-fn worth_of_status(status: Option<&str>) -> f32 {
+fn boost_of_status(status: Option<&str>) -> f32 {
     match status {
         Some("in-progress") => 2.0,
         Some("blocked") => 1.8,

@@ -4,10 +4,9 @@
 use std::path::PathBuf;
 
 use super::error::VibeError;
-use crate::disk::RelativePath;
-use crate::families::need::Place;
-use crate::text::names;
-use crate::tools::Session;
+use crate::disk::{RelativePath, TreeLocation};
+use crate::families::SessionContext;
+use crate::text::file_names;
 
 /// Larger documents are neither read nor changed.
 pub const FILE_LIMIT: u64 = 16 * 1024 * 1024;
@@ -34,21 +33,21 @@ pub const FOLDERS: [(&str, &str, f32); 8] = [
 ];
 
 /// What the project's own status is worth in a search.
-const STATUS_WORTH: f32 = 3.0;
+const STATUS_BOOST: f32 = 3.0;
 /// What any other document is worth.
-const OTHER_WORTH: f32 = 0.3;
+const DEFAULT_BOOST: f32 = 0.3;
 /// Longer names are refused before the system does.
-const LONGEST_NAME: usize = 255;
+const MAX_NAME_BYTES: usize = 255;
 
 /// Where the session's workspace is.
-pub fn place(session: &Session) -> Place {
+pub fn place(session: &SessionContext) -> TreeLocation {
     let root = session.path("VIBE_ROOT").map(PathBuf::from);
     let home = || session.home.clone().unwrap_or_default();
-    Place::Fixed(root.unwrap_or_else(|| home().join(".vibe")))
+    TreeLocation::Fixed(root.unwrap_or_else(|| home().join(".vibe")))
 }
 
 /// Whether the session's host has forbidden to write.
-pub fn is_read_only(session: &Session) -> bool {
+pub fn is_read_only(session: &SessionContext) -> bool {
     let value = session.variable("VIBE_READ_ONLY").unwrap_or_default().trim().to_ascii_lowercase();
     matches!(value.as_str(), "1" | "true" | "yes")
 }
@@ -100,25 +99,22 @@ impl DocumentPath {
 
     /// What the place says about the kind.
     pub fn kind(&self) -> Option<&'static str> {
-        match self.is_status() {
-            true => Some("status"),
-            false => FOLDERS.iter().find(|(folder, ..)| *folder == self.folder).map(|(_, kind, _)| *kind),
-        }
+        if self.is_status() { Some("status") } else { self.standard_folder().map(|(_, kind, _)| kind) }
     }
 
     /// What the place is worth in a search.
-    pub fn worth(&self) -> f32 {
-        match self.is_status() {
-            true => STATUS_WORTH,
-            false => {
-                FOLDERS.iter().find(|(folder, ..)| *folder == self.folder).map_or(OTHER_WORTH, |(.., worth)| *worth)
-            }
-        }
+    pub fn boost(&self) -> f32 {
+        let of_folder = || self.standard_folder().map_or(DEFAULT_BOOST, |(.., boost)| boost);
+        if self.is_status() { STATUS_BOOST } else { of_folder() }
     }
 
     /// Whether it can be searched and has metadata of its own; other files are text, or whatever they are.
     pub fn is_document(&self) -> bool {
         is_markdown(&self.filename)
+    }
+
+    fn standard_folder(&self) -> Option<(&'static str, &'static str, f32)> {
+        FOLDERS.into_iter().find(|(folder, ..)| *folder == self.folder)
     }
 
     fn is_status(&self) -> bool {
@@ -155,10 +151,8 @@ pub fn project_path(project: &str) -> Result<RelativePath, VibeError> {
 
 /// One of the standard folders, to write into or to search in.
 pub fn standard_folder(folder: &str) -> Result<(), VibeError> {
-    match FOLDERS.iter().any(|(name, ..)| *name == folder) {
-        true => Ok(()),
-        false => Err(VibeError::InvalidFolder { folder: folder.to_owned() }),
-    }
+    let known = FOLDERS.iter().find(|(name, ..)| *name == folder).map(drop);
+    known.ok_or_else(|| VibeError::InvalidFolder { folder: folder.to_owned() })
 }
 
 /// The same, or the project itself.
@@ -196,7 +190,7 @@ pub fn new_file(project: &RelativePath, folder: &str, filename: &str) -> Result<
 
 /// The name of a new file, which must work on every system.
 pub fn new_name(filename: &str) -> Result<(), VibeError> {
-    names::check(filename).map_err(|why| VibeError::path("filename", filename, why.to_string()))
+    file_names::check_portable(filename).map_err(|why| VibeError::path("filename", filename, why.to_string()))
 }
 
 /// The name of a file that is made under this name: `.md` at the end, unless it has a known extension.
@@ -222,7 +216,7 @@ fn name(field: &'static str, given: &str) -> Result<RelativePath, VibeError> {
         return Err(VibeError::path(field, given, "it must be one name, without separators"));
     }
     plain(field, given, given)?;
-    RelativePath::of_names(given).ok_or_else(|| VibeError::path(field, given, "it is no plain name"))
+    RelativePath::from_components(given).ok_or_else(|| VibeError::path(field, given, "it is no plain name"))
 }
 
 /// A part of a path that leads nowhere else.
@@ -233,7 +227,7 @@ fn plain(field: &'static str, given: &str, part: &str) -> Result<(), VibeError> 
         _ if part.contains('\\') => "it must not contain a backslash",
         _ if part.chars().any(char::is_control) => "it must not contain control characters",
         _ if part.starts_with('.') => "names that begin with a dot are not part of the workspace",
-        _ if part.len() > LONGEST_NAME => "a name in it is longer than 255 bytes",
+        _ if part.len() > MAX_NAME_BYTES => "a name in it is longer than 255 bytes",
         _ => return Ok(()),
     };
     Err(VibeError::path(field, given, why))
@@ -241,8 +235,8 @@ fn plain(field: &'static str, given: &str, part: &str) -> Result<(), VibeError> 
 
 fn below(project: &RelativePath, folder: &str, filename: &str) -> Result<RelativePath, VibeError> {
     let rest = in_folder(folder, filename);
-    let path = RelativePath::of_names(&rest).map(|rest| project.below(&rest));
-    let path = path.filter(|path| path.as_str().len() <= RelativePath::LIMIT);
+    let path = RelativePath::from_components(&rest).map(|rest| project.join_path(&rest));
+    let path = path.filter(|path| path.as_str().len() <= RelativePath::MAX_BYTES);
     path.ok_or_else(|| VibeError::path("filename", filename, "the path is too long"))
 }
 
@@ -250,16 +244,16 @@ fn below(project: &RelativePath, folder: &str, filename: &str) -> Result<Relativ
 mod tests {
     use super::*;
 
-    fn session(environment: &[(&str, &str)]) -> Session {
+    fn session(environment: &[(&str, &str)]) -> SessionContext {
         let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         let environment = environment.iter().map(pair).collect();
-        Session { environment, home: Some("/home/ada".into()), ..Session::default() }
+        SessionContext { environment, home: Some("/home/ada".into()), ..SessionContext::default() }
     }
 
     #[test]
     fn the_settings_say_where_the_workspace_is() {
         let check = |environment: &[(&str, &str)], expected: &str| {
-            assert_eq!(place(&session(environment)), Place::Fixed(expected.into()), "{environment:?}");
+            assert_eq!(place(&session(environment)), TreeLocation::Fixed(expected.into()), "{environment:?}");
         };
         check(&[], "/home/ada/.vibe");
         check(&[("VIBE_ROOT", "/srv/v")], "/srv/v");
@@ -293,7 +287,7 @@ mod tests {
         let check = |path: &str, expected: (&str, &str), kind: Option<&str>, worth: f32, stem: &str| {
             let document = DocumentPath::of(path).expect("a document");
             assert_eq!((document.folder.as_str(), document.filename.as_str()), expected, "{path}");
-            assert_eq!((document.kind(), document.worth(), document.stem()), (kind, worth, stem), "{path}");
+            assert_eq!((document.kind(), document.boost(), document.stem()), (kind, worth, stem), "{path}");
             assert_eq!(document.path(), path);
         };
         check("p/status.md", ("", "status.md"), Some("status"), 3.0, "status");
@@ -314,7 +308,7 @@ mod tests {
 
     fn check_names(read: Result<RelativePath, VibeError>, expected: Result<&str, &str>) {
         use trellis_protocol::failure::Coded as _;
-        let seen = read.as_ref().map(RelativePath::as_str).map_err(VibeError::code);
+        let seen = read.as_ref().map(RelativePath::as_str).map_err(|error| error.info().code);
         assert_eq!(seen, expected, "{read:?}");
     }
 

@@ -1,11 +1,11 @@
 //! Lists in a text: the lines that are items, outside of code.
 
-use crate::text::fences::lines;
+use crate::text::code_fences::lines;
 
 /// So many lines of a note are shown.
-const MOST_NOTES: usize = 10;
+const MAX_NOTES: usize = 10;
 /// So many lines of running text stand for a note without a list.
-const MOST_TEXT: usize = 3;
+const MAX_NOTES_WITH_TEXT: usize = 3;
 
 /// What stands behind `-`, `*` or `1.`; none if the line is no item.
 pub fn item(line: &str) -> Option<&str> {
@@ -38,13 +38,13 @@ pub fn item_lines(text: &str) -> impl Iterator<Item = &str> {
 
 /// What a note says in short: its items, or the first lines of its text.
 pub fn notes(body: &str) -> Vec<&str> {
-    let items: Vec<&str> = item_lines(body).take(MOST_NOTES).collect();
+    let items: Vec<&str> = item_lines(body).take(MAX_NOTES).collect();
     if !items.is_empty() {
         return items;
     }
     let is_text = |line: &str| !line.is_empty() && !line.starts_with('#') && !is_rule(line);
     let text = lines(body).filter(|line| !line.is_code).map(|line| line.text.trim());
-    text.filter(|line| is_text(line)).take(MOST_TEXT).collect()
+    text.filter(|line| is_text(line)).take(MAX_NOTES_WITH_TEXT).collect()
 }
 
 #[cfg(test)]

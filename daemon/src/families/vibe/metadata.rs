@@ -1,6 +1,7 @@
 //! What a document says about itself: front matter first, then what its place and its status line suggest.
 //!
-//! Text comes in, kind, status, date, tags and owner go out. Odd values are as if they were not there; nothing here fails.
+//! Text comes in, kind, status, date, tags and owner go out. Odd values are as if they were not there; nothing here
+//! fails.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -11,7 +12,7 @@ use super::layout::DocumentPath;
 
 /// What a text says, before its place is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct DeclaredMetadata {
     /// `type` of the front matter.
     pub kind: Option<Box<str>>,
     /// `status` of the front matter.
@@ -28,7 +29,7 @@ pub struct Said {
 
 /// What is known about a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Metadata {
+pub struct EffectiveMetadata {
     /// `task`, `plan` …; none for files that are nothing in particular.
     pub kind: Option<String>,
     /// Normalised; one of the four, or whatever somebody wrote.
@@ -41,7 +42,7 @@ pub struct Metadata {
     pub owner: Option<String>,
 }
 
-impl Said {
+impl DeclaredMetadata {
     /// Front matter and the status line of the body.
     pub fn of(front: Option<&Map<String, Value>>, status_line: Option<&str>) -> Self {
         let field = |name: &str| front.and_then(|front| front.get(name));
@@ -68,8 +69,8 @@ impl Said {
     }
 
     /// All of it, for a file at this place that changed at this moment.
-    pub fn metadata(&self, path: &DocumentPath, modified_ns: i128, zone: &TimeZone) -> Metadata {
-        Metadata {
+    pub fn metadata(&self, path: &DocumentPath, modified_ns: i128, zone: &TimeZone) -> EffectiveMetadata {
+        EffectiveMetadata {
             kind: self.kind(path),
             status: self.status(path).map(str::to_owned),
             updated: self.updated.unwrap_or_else(|| date_of(modified_ns, zone)),
@@ -79,7 +80,7 @@ impl Said {
     }
 }
 
-impl Metadata {
+impl EffectiveMetadata {
     /// The five keys that a reader sees.
     pub fn json(&self) -> Value {
         json!({
@@ -160,7 +161,7 @@ mod tests {
     /// Expected as a reader sees it, for a file that changed on the first day of 2026.
     fn check(path: &str, front: Value, status_line: Option<&str>, expected: Value) {
         let path = DocumentPath::of(path).expect("a document");
-        let said = Said::of(front.as_object(), status_line);
+        let said = DeclaredMetadata::of(front.as_object(), status_line);
         let changed = 1_767_225_600_000_000_000;
         assert_eq!(said.metadata(&path, changed, &TimeZone::UTC).json(), expected, "{front}");
     }

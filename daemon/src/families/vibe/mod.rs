@@ -43,7 +43,7 @@ pub mod workspace;
 pub mod arguments;
 
 /// What a call has to look at.
-pub mod looks;
+pub mod needs;
 
 /// The verbs that only read.
 pub mod ops;
@@ -78,37 +78,43 @@ pub mod prompts;
 /// What can go wrong.
 pub mod error;
 
+use std::path::Path;
+
 use trellis_protocol::Failure;
 
-use super::facts::Documents;
-use super::{Envelope, Family, InUnion};
-use crate::disk::RelativePath;
-use crate::families::edit::Unwritable;
-use crate::families::need::Place;
-use crate::tools::{Prompt, Resource, Session, Tool};
+use super::facts::DocumentSource;
+use super::{ErrorFormat, Family, Notice, ToolNaming};
+use crate::disk::{RelativePath, TreeLocation};
+use crate::families::edit::EditError;
+use crate::families::error::{CommonError, NamedFile};
+use crate::families::{Prompt, Resource, SessionContext, Tool};
+use crate::trees::ChangeKind;
 use error::VibeError;
 
-/// The family.
 #[derive(Debug)]
 pub struct Vibe;
 
 impl Family for Vibe {
     const NAME: &'static str = "vibe";
-    const ENVELOPE: Envelope = Envelope::Success;
-    const IN_UNION: InUnion = InUnion::Prefixed;
-    const ABOUT: &'static str = "vibe: a workspace of Markdown documents (tasks, plans, session notes …) in projects: \
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::Success;
+    const TOOL_NAMING: ToolNaming = ToolNaming::Prefixed;
+    const INSTRUCTION: &'static str = "vibe: a workspace of Markdown documents (tasks, plans, session notes …) in projects: \
                                  search it, read and write documents, number tasks, log sessions.";
 
     fn tools() -> Vec<Tool> {
         tools::table()
     }
 
-    fn trees(session: &Session) -> Vec<Place> {
+    fn trees(session: &SessionContext) -> Vec<TreeLocation> {
         vec![layout::place(session)]
     }
 
-    fn documents() -> Option<Documents> {
+    fn documents() -> Option<DocumentSource> {
         Some(facts::DOCUMENTS)
+    }
+
+    fn notices(path: &Path, kind: ChangeKind) -> Vec<Notice> {
+        uris::notices(path, kind)
     }
 
     fn resources() -> Vec<Resource> {
@@ -120,10 +126,11 @@ impl Family for Vibe {
     }
 
     fn read_only() -> Failure {
-        VibeError::ReadOnly.into()
+        VibeError::Common(CommonError::ReadOnly).into()
     }
 
-    fn unwritten(path: &RelativePath, why: &Unwritable) -> Failure {
-        VibeError::Unwritten { path: path.to_string(), why: why.clone() }.into()
+    fn write_failure(path: &RelativePath, why: &EditError) -> Failure {
+        let file = NamedFile::new("path", path.as_str());
+        VibeError::Common(CommonError::Write { file, why: why.clone() }).into()
     }
 }

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::mem::size_of;
 
-use super::metadata::Said;
+use super::metadata::DeclaredMetadata;
 use super::{sections, status_line};
-use crate::families::need::Model;
-use crate::text::front;
+use crate::disk::FileModel;
+use crate::text::front_matter;
 
 /// How far a task can be.
 pub const STATUSES: [&str; 4] = ["pending", "in-progress", "done", "blocked"];
@@ -15,7 +15,7 @@ pub const STATUSES: [&str; 4] = ["pending", "in-progress", "done", "blocked"];
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Document {
     /// What it says about itself.
-    pub said: Said,
+    pub said: DeclaredMetadata,
     /// Of its first heading.
     pub title: Option<Box<str>>,
     /// What it wants to achieve.
@@ -24,12 +24,12 @@ pub struct Document {
     pub has_decisions: bool,
 }
 
-impl Model for Document {
+impl FileModel for Document {
     fn read(bytes: &[u8]) -> Self {
         Self::of(&decoded(bytes))
     }
 
-    fn weight(&self) -> usize {
+    fn memory_bytes(&self) -> usize {
         let said = &self.said;
         let texts = [&said.kind, &said.status, &said.status_line, &said.owner, &self.title];
         let texts: usize = texts.iter().filter_map(|text| text.as_ref()).map(|text| text.len()).sum();
@@ -41,11 +41,11 @@ impl Model for Document {
 impl Document {
     /// Reads a text.
     pub fn of(text: &str) -> Self {
-        let split = front::split(text);
+        let split = front_matter::split(text);
         let body = &text[split.body..];
         let status_line = status_line::value(text, split.counted).map(|range| &text[range]);
         Self {
-            said: Said::of(split.front.as_ref().map(|front| &front.map), status_line),
+            said: DeclaredMetadata::of(split.front.as_ref().map(|front| &front.map), status_line),
             title: sections::title(body).map(Into::into),
             objective: sections::objective(body).into(),
             has_decisions: !sections::decisions(body).is_empty(),
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(&*document.objective, objective);
         assert_eq!(document.said.status_line.as_deref(), status);
         assert_eq!(document.has_decisions, has_decisions);
-        assert!(document.weight() >= size_of::<Document>() + objective.len());
+        assert!(document.memory_bytes() >= size_of::<Document>() + objective.len());
     }
 
     #[test]

@@ -23,12 +23,12 @@ pub fn next<'a>(filenames: impl Iterator<Item = &'a str>) -> u64 {
 }
 
 /// With three digits at least.
-pub fn shown(number: u64) -> String {
+pub fn padded(number: u64) -> String {
     format!("{number:03}")
 }
 
 /// The file that somebody means: by its name, with or without its extension, or by its number.
-pub fn resolved<'a>(task: &str, project: &str, filenames: &[&'a str]) -> Result<Option<&'a str>, VibeError> {
+pub fn find_task<'a>(task: &str, project: &str, filenames: &[&'a str]) -> Result<Option<&'a str>, VibeError> {
     let named = |name: &str| filenames.iter().find(|filename| **filename == name).copied();
     if let Some(filename) = named(task).or_else(|| named(&as_markdown(task))) {
         return Ok(Some(filename));
@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     fn check(filenames: &[&str], expected: &str) {
-        assert_eq!(shown(next(filenames.iter().copied())), expected, "{filenames:?}");
+        assert_eq!(padded(next(filenames.iter().copied())), expected, "{filenames:?}");
     }
 
     #[test]
@@ -72,7 +72,7 @@ mod tests {
     fn a_task_is_meant_by_name_or_number() {
         let filenames = ["004-a.md", "05-b.md", "5-c.md", "notes.md", "6"];
         let check = |task: &str, expected: Result<Option<&str>, usize>| {
-            let seen = resolved(task, "p", &filenames).map_err(|error| match error {
+            let seen = find_task(task, "p", &filenames).map_err(|error| match error {
                 VibeError::AmbiguousTask { candidates, .. } => candidates.len(),
                 other => panic!("{other}"),
             });

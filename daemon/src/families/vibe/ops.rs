@@ -4,76 +4,84 @@
 use serde_json::{Value, json};
 
 use super::arguments::{ListArgs, PlanArgs, ReadArgs};
-use super::error::VibeError;
+use super::error::{VibeError, named};
 use super::layout::{DocumentPath, in_folder, names_meant, with_extension};
-use super::looks::{self, Listed};
-use super::metadata::Said;
+use super::metadata::DeclaredMetadata;
 use super::model::{Document, decoded, shown};
+use super::needs::{self, ListingResult};
 use super::plan::Plan;
-use super::workspace::{Entry, Files, entries};
+use super::workspace::{Files, WorkspaceDocument, entries};
 use crate::clock::Now;
-use crate::families::need::{Below, FileAt, FileSeen, FilesSeen, Place, Unseen};
-use crate::text::front;
+use crate::disk::{FileContent, FilesInTree, ModelInTree, ReadError, ReadFile, TreeLocation};
+use crate::families::Answer;
+use crate::families::error::CommonError;
+use crate::text::front_matter;
 use crate::text::hash::hash_of;
-use crate::tools::Answer;
 
 /// A file as it was seen.
-pub type Seen = Result<FileSeen, Unseen>;
+pub type DocumentResult = Result<FileContent, ReadError>;
 /// The first of several files as it was seen; none if none may be looked at.
-pub type SeenFirst = Option<(usize, Seen)>;
+pub type FirstDocumentResult = Option<(usize, DocumentResult)>;
+
+/// What a reading tool gets: the listing of the project, and the document.
+type ReadOutput = (ListingResult, FirstDocumentResult);
 /// Models as they were seen.
-pub type SeenBelow = Result<Vec<Below<Document>>, Unseen>;
+pub type DocumentsResult = Result<Vec<ModelInTree<Document>>, ReadError>;
 /// Models and other files as they were seen.
-pub type SeenFiles = Result<FilesSeen<Document>, Unseen>;
+pub type FilesResult = Result<FilesInTree<Document>, ReadError>;
 
 /// Whether the project is there.
-pub fn project_exists(project: &str, listed: Listed) -> Result<(), VibeError> {
+pub fn project_exists(project: &str, listed: ListingResult) -> Result<(), VibeError> {
     match listed {
         Ok(_) => Ok(()),
-        Err(Unseen::Missing | Unseen::NoTree | Unseen::IsFile | Unseen::Special | Unseen::IsDirectory) => {
-            Err(VibeError::ProjectNotFound { project: project.to_owned() })
-        }
-        Err(Unseen::Outside | Unseen::Link) => {
+        Err(
+            ReadError::Missing
+            | ReadError::TreeMissing
+            | ReadError::IsFile
+            | ReadError::NotRegular
+            | ReadError::IsDirectory,
+        ) => Err(VibeError::ProjectNotFound { project: project.to_owned() }),
+        Err(ReadError::OutsideTree | ReadError::SymlinkRefused) => {
             Err(VibeError::path("project", project, "a link leads out of the workspace"))
         }
-        Err(why) => Err(VibeError::unseen(project, why)),
+        Err(why) => Err(VibeError::read_error(project, why)),
     }
 }
 
 /// A file that must be there; the path is below its project.
-pub fn file_exists(project: &str, path: &str, seen: Option<Seen>) -> Result<FileSeen, VibeError> {
-    match seen.unwrap_or(Err(Unseen::Missing)) {
+pub fn file_exists(project: &str, path: &str, seen: Option<DocumentResult>) -> Result<FileContent, VibeError> {
+    match seen.unwrap_or(Err(ReadError::Missing)) {
         Ok(seen) => Ok(seen),
-        Err(Unseen::Missing | Unseen::NoTree | Unseen::IsFile | Unseen::IsDirectory) => {
+        Err(ReadError::Missing | ReadError::TreeMissing | ReadError::IsFile | ReadError::IsDirectory) => {
             Err(VibeError::FileNotFound { project: project.to_owned(), path: path.to_owned() })
         }
-        Err(Unseen::Outside | Unseen::Link) => {
+        Err(ReadError::OutsideTree | ReadError::SymlinkRefused) => {
             Err(VibeError::path("filename", path, "a link leads out of the workspace"))
         }
-        Err(why) => Err(VibeError::unseen(format!("{project}/{path}"), why)),
+        Err(why) => Err(VibeError::read_error(format!("{project}/{path}"), why)),
     }
 }
 
 /// Models that may be missing because their directory is.
-pub fn models(seen: SeenBelow) -> Result<Vec<Entry>, VibeError> {
+pub fn models(seen: DocumentsResult) -> Result<Vec<WorkspaceDocument>, VibeError> {
     match seen {
         Ok(below) => Ok(entries(&below)),
-        Err(Unseen::Missing | Unseen::NoTree | Unseen::IsFile) => Ok(Vec::new()),
-        Err(why) => Err(VibeError::unseen("tasks", why)),
+        Err(ReadError::Missing | ReadError::TreeMissing | ReadError::IsFile) => Ok(Vec::new()),
+        Err(why) => Err(VibeError::read_error("tasks", why)),
     }
 }
 
 /// The same for models and the files beside them.
-pub fn files(seen: SeenFiles) -> Result<Files, VibeError> {
+pub fn files(seen: FilesResult) -> Result<Files, VibeError> {
     match seen {
         Ok(seen) => Ok(Files::of(&seen)),
-        Err(Unseen::Missing | Unseen::NoTree | Unseen::IsFile) => Ok(Files::default()),
-        Err(why) => Err(VibeError::unseen("tasks", why)),
+        Err(ReadError::Missing | ReadError::TreeMissing | ReadError::IsFile) => Ok(Files::default()),
+        Err(why) => Err(VibeError::read_error("tasks", why)),
     }
 }
 
 /// A file that must be there under one of the names that may be meant: its place, which of the names, and its bytes.
-pub fn found(target: &ReadArgs, seen: SeenFirst) -> Result<(DocumentPath, usize, FileSeen), VibeError> {
+pub fn found(target: &ReadArgs, seen: FirstDocumentResult) -> Result<(DocumentPath, usize, FileContent), VibeError> {
     let mut names = names_meant(&target.filename);
     let (which, seen) = match seen {
         Some((which, seen)) => (which.min(names.len() - 1), Some(seen)),
@@ -86,15 +94,15 @@ pub fn found(target: &ReadArgs, seen: SeenFirst) -> Result<(DocumentPath, usize,
 }
 
 /// The text of a file that is no document: all of it as it is, or nothing.
-pub fn plain_text<'a>(at: &DocumentPath, seen: &'a FileSeen) -> Result<&'a str, VibeError> {
-    let not_text = |_| VibeError::NotText { project: at.project.clone(), path: at.in_project() };
-    str::from_utf8(&seen.bytes).map_err(not_text)
+pub fn plain_text<'a>(at: &DocumentPath, seen: &'a FileContent) -> Result<&'a str, VibeError> {
+    let file = || named(&at.project, at.in_project());
+    str::from_utf8(&seen.bytes).map_err(|error| CommonError::NotText { file: file(), at: error.valid_up_to() }.into())
 }
 
 /// A whole document, or another file that is text.
-pub fn read_doc((listed, seen): (Listed, SeenFirst), args: &ReadArgs, now: &Now) -> Result<Value, VibeError> {
+pub fn read_doc((listed, seen): ReadOutput, args: &ReadArgs, now: &Now) -> Result<Value, VibeError> {
     project_exists(&args.project, listed)?;
-    looks::readable(args)?;
+    needs::readable(args)?;
     let (at, _, seen) = found(args, seen)?;
     let (said, content) = said(&at, &seen)?;
     Ok(json!({
@@ -102,38 +110,38 @@ pub fn read_doc((listed, seen): (Listed, SeenFirst), args: &ReadArgs, now: &Now)
         "folder": at.folder,
         "filename": at.filename,
         "path": at.path(),
-        "metadata": said.metadata(&at, seen.identity.modified_ns, &now.zone).json(),
+        "metadata": said.metadata(&at, seen.stamp.modified_ns, &now.zone).json(),
         "content": content,
         "hash": hash_of(&seen.bytes),
     }))
 }
 
 /// What a file says about itself, and its text. Only documents say anything.
-fn said(at: &DocumentPath, seen: &FileSeen) -> Result<(Said, String), VibeError> {
+fn said(at: &DocumentPath, seen: &FileContent) -> Result<(DeclaredMetadata, String), VibeError> {
     match at.is_document() {
         true => Ok((Document::of(&decoded(&seen.bytes)).said, shown(&seen.bytes))),
-        false => Ok((Said::default(), plain_text(at, seen)?.to_owned())),
+        false => Ok((DeclaredMetadata::default(), plain_text(at, seen)?.to_owned())),
     }
 }
 
 /// The tasks that a caller wants.
-pub fn wanted_tasks(seen: &SeenBelow, status: Option<&str>) -> Vec<Entry> {
+pub fn wanted_tasks(seen: &DocumentsResult, status: Option<&str>) -> Vec<WorkspaceDocument> {
     let all = seen.as_ref().map(|below| entries(below)).unwrap_or_default();
     all.into_iter().filter(|entry| status.is_none_or(|status| entry.status() == Some(status))).collect()
 }
 
 /// The files of those tasks, if their texts are wanted too.
-pub fn task_texts(place: &Place, args: &ListArgs, seen: &SeenBelow) -> Vec<FileAt> {
+pub fn task_texts(place: &TreeLocation, args: &ListArgs, seen: &DocumentsResult) -> Vec<ReadFile> {
     if !args.include_content {
         return Vec::new();
     }
-    let path = |entry: &Entry| crate::disk::RelativePath::of_names(&entry.path.path());
-    wanted_tasks(seen, args.status.as_deref()).iter().filter_map(path).map(|path| looks::file(place, path)).collect()
+    let path = |entry: &WorkspaceDocument| crate::disk::RelativePath::from_components(&entry.path.path());
+    wanted_tasks(seen, args.status.as_deref()).iter().filter_map(path).map(|path| needs::file(place, path)).collect()
 }
 
 /// Tasks of one project or of all.
 pub fn list_tasks(
-    (listed, (seen, texts)): (Option<Listed>, (SeenBelow, Vec<Seen>)),
+    (listed, (seen, texts)): (Option<ListingResult>, (DocumentsResult, Vec<DocumentResult>)),
     args: &ListArgs,
     now: &Now,
 ) -> Result<Answer, VibeError> {
@@ -178,16 +186,16 @@ pub fn plan_target(args: &PlanArgs) -> ReadArgs {
 }
 
 /// A plan, and what it says about its tasks.
-pub fn get_plan((listed, seen): (Listed, SeenFirst), args: &PlanArgs, now: &Now) -> Result<Answer, VibeError> {
+pub fn get_plan((listed, seen): ReadOutput, args: &PlanArgs, now: &Now) -> Result<Answer, VibeError> {
     let target = plan_target(args);
     project_exists(&target.project, listed)?;
-    looks::readable(&target)?;
+    needs::readable(&target)?;
     let parts = match found(&target, seen) {
         Ok((at, _, seen)) => {
             let (said, content) = said(&at, &seen)?;
-            let metadata = said.metadata(&at, seen.identity.modified_ns, &now.zone);
+            let metadata = said.metadata(&at, seen.stamp.modified_ns, &now.zone);
             let metadata = json!({ "type": metadata.kind, "updated": metadata.updated.to_string() });
-            let body = if at.is_document() { front::split(&content).body } else { 0 };
+            let body = if at.is_document() { front_matter::split(&content).body } else { 0 };
             let parsed = Plan::of(&content[body..]).json();
             Some((metadata, content, parsed, hash_of(&seen.bytes)))
         }

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 use super::lists::item;
 use super::metadata::normalised;
-use crate::text::fences::lines;
-use crate::text::outline::{heading, section};
+use crate::text::code_fences::lines;
+use crate::text::headings::{heading, section};
 
 /// Names of the section with the overview.
 const OVERVIEW: [&str; 3] = ["Overview", "Resumen", "概要"];
 /// What stands for nothing.
-const NOTHING: [&str; 6] = ["", "-", "–", "—", "none", "(none)"];
+const EMPTY_VALUES: [&str; 6] = ["", "-", "–", "—", "none", "(none)"];
 /// Behind a number these say that it is a count.
 const TASKS: [&str; 4] = ["task", "tasks", "tarea", "tareas"];
 /// A plain number with more digits is the number of a task.
@@ -160,7 +160,7 @@ impl Reader {
         if indentation <= *group.level.get_or_insert(indentation) {
             let item = bare(item);
             let tasks =
-                if NOTHING.contains(&item.to_lowercase().as_str()) { 0 } else { whole_range(item).unwrap_or(1) };
+                if EMPTY_VALUES.contains(&item.to_lowercase().as_str()) { 0 } else { whole_range(item).unwrap_or(1) };
             self.plan.add(group.label, tasks);
         }
     }
@@ -240,7 +240,7 @@ fn cut(text: &str, is_cut: impl Fn(&str) -> bool) -> Vec<&str> {
 /// How many tasks a value means: items between commas, or a number by itself.
 fn count(value: &str) -> u64 {
     let items = cut(value, |rest| rest.starts_with(',')).into_iter().map(bare);
-    let items: Vec<&str> = items.filter(|item| !NOTHING.contains(&item.to_lowercase().as_str())).collect();
+    let items: Vec<&str> = items.filter(|item| !EMPTY_VALUES.contains(&item.to_lowercase().as_str())).collect();
     let tasks = |item: &str| range(item).unwrap_or(1);
     match items.as_slice() {
         [item] => number(item).unwrap_or_else(|| tasks(item)),

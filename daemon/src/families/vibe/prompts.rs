@@ -2,30 +2,30 @@
 
 use std::collections::BTreeMap;
 
-use super::briefing::{self, Texts};
+use super::briefing::{self, TextsByPath};
 use super::complete::completion;
+use super::error::VibeError;
 use super::layout::{place, project_path};
-use super::looks::{self, Listed};
 use super::model::shown;
-use super::ops::{Seen, SeenBelow, models, project_exists};
+use super::needs::{self, ListingResult};
+use super::ops::{DocumentResult, DocumentsResult, models, project_exists};
 use super::search;
 use super::session_start::{self, Focus};
-use super::workspace::{Entry, Project, entries};
+use super::workspace::{Project, WorkspaceDocument, entries};
 use crate::clock::Now;
-use crate::disk::RelativePath;
-use crate::families::facts::{Hit, Hits, NoAnswer, SearchFor};
-use crate::families::need::{Carried, FileAt, ListingAt, ModelsBelow, Moment, Place, Then};
-use crate::tools::{Argument, Prompt, PromptText, Session, halves};
+use crate::disk::{ReadDirectory, ReadFile, ReadModelsInTree, RelativePath, TreeLocation};
+use crate::families::facts::{Hit, Hits, SearchError, SearchRequest};
+use crate::families::need::{AndThen, Constant, CurrentTime};
+use crate::families::{Prompt, PromptArgument, PromptText, SessionContext, two_phase};
 
-type Given = BTreeMap<String, String>;
+type PromptArguments = BTreeMap<String, String>;
 
-/// All prompts.
 pub fn table() -> Vec<Prompt> {
     vec![project_briefing(), session_start()]
 }
 
-fn project() -> Argument {
-    Argument { name: "project", description: "Name of the project.", required: true }
+fn project() -> PromptArgument {
+    PromptArgument { name: "project", description: "Name of the project.", required: true }
 }
 
 fn project_briefing() -> Prompt {
@@ -34,11 +34,11 @@ fn project_briefing() -> Prompt {
         title: "Project briefing",
         description: "How a project stands: tasks, last sessions, decisions.",
         arguments: vec![project()],
-        get: halves(
-            |given: &Given, session: &Session| {
+        get: two_phase(
+            |given: &PromptArguments, session: &SessionContext| {
                 let (place, looked) = looked(given, session)?;
                 let name = argument(given, "project");
-                Ok(Then(looked, move |(_, seen, now): &Looked| {
+                Ok(AndThen(looked, move |(_, seen, now): &PromptOutput| {
                     let documents = seen.as_ref().map(|below| entries(below)).unwrap_or_default();
                     let project = Project::of(&name, &documents);
                     texts(&place, &briefing::needed(&project, &now.zone))
@@ -62,12 +62,12 @@ fn session_start() -> Prompt {
         name: "session_start",
         title: "Start a session",
         description: "What a session on a project needs to begin, with details of the focus.",
-        arguments: vec![project(), Argument { name: "focus", description: focus, required: false }],
-        get: halves(
-            |given: &Given, session: &Session| {
+        arguments: vec![project(), PromptArgument { name: "focus", description: focus, required: false }],
+        get: two_phase(
+            |given: &PromptArguments, session: &SessionContext| {
                 let (place, looked) = looked(given, session)?;
                 let given = given.clone();
-                Ok(Then(looked, move |(_, seen, now): &Looked| {
+                Ok(AndThen(looked, move |(_, seen, now): &PromptOutput| {
                     let name = argument(&given, "project");
                     let documents = seen.as_ref().map(|below| entries(below)).unwrap_or_default();
                     let project = Project::of(&name, &documents);
@@ -89,41 +89,41 @@ fn session_start() -> Prompt {
     }
 }
 
-type Look = (ListingAt, ModelsBelow<super::model::Document>, Moment);
-type Looked = (Listed, SeenBelow, Now);
+type PromptNeed = (ReadDirectory, ReadModelsInTree<super::model::Document>, CurrentTime);
+type PromptOutput = (ListingResult, DocumentsResult, Now);
 
 /// The project and its documents, at one moment.
-fn looked(given: &Given, session: &Session) -> Result<(Place, Look), super::error::VibeError> {
+fn looked(given: &PromptArguments, session: &SessionContext) -> Result<(TreeLocation, PromptNeed), VibeError> {
     let path = project_path(&argument(given, "project"))?;
     let place = place(session);
-    let looked = (looks::listing(&place, Some(path.clone())), looks::documents(&place, Some(path)), Moment);
+    let looked = (needs::listing(&place, Some(path.clone())), needs::documents(&place, Some(path)), CurrentTime);
     Ok((place, looked))
 }
 
 /// A focus in words is looked for.
-fn words(place: &Place, project: &str, focus: &Focus<'_>) -> Option<SearchFor> {
+fn words(place: &TreeLocation, project: &str, focus: &Focus<'_>) -> Option<SearchRequest> {
     let Focus::Words(words) = focus else { return None };
-    Some(search::in_project(place.clone(), project, words, session_start::MOST_HITS))
+    Some(search::in_project(place.clone(), project, words, session_start::MAX_RELATED_HITS))
 }
 
 /// An index in trouble is no reason not to begin.
-fn found(searched: Option<Result<Hits, NoAnswer>>) -> Vec<Hit> {
+fn found(searched: Option<Result<Hits, SearchError>>) -> Vec<Hit> {
     searched.and_then(Result::ok).map(|hits| hits.hits).unwrap_or_default()
 }
 
-fn argument(given: &Given, name: &str) -> String {
+fn argument(given: &PromptArguments, name: &str) -> String {
     given.get(name).cloned().unwrap_or_default()
 }
 
 /// Files, each with the path under which its text is kept.
-fn texts(place: &Place, entries: &[&Entry]) -> Vec<(Carried<String>, FileAt)> {
-    let file = |entry: &&Entry| {
+fn texts(place: &TreeLocation, entries: &[&WorkspaceDocument]) -> Vec<(Constant<String>, ReadFile)> {
+    let file = |entry: &&WorkspaceDocument| {
         let path = entry.path.path();
-        Some((Carried(path.clone()), looks::file(place, RelativePath::of_names(&path)?)))
+        Some((Constant(path.clone()), needs::file(place, RelativePath::from_components(&path)?)))
     };
     entries.iter().filter_map(file).collect()
 }
 
-fn read(texts: Vec<(String, Seen)>) -> Texts {
+fn read(texts: Vec<(String, DocumentResult)>) -> TextsByPath {
     texts.into_iter().filter_map(|(path, seen)| Some((path, shown(&seen.ok()?.bytes)))).collect()
 }

@@ -6,82 +6,72 @@ use serde_json::json;
 use super::arguments::{ReindexArgs, SearchArgs};
 use super::error::VibeError;
 use super::layout::{DocumentPath, place, project_path};
-use super::looks::{self, Listed};
+use super::needs::{self, ListingResult};
 use super::ops::project_exists;
 use crate::clock::Now;
-use crate::families::facts::{Compared, Hit, Hits, NoAnswer, Reindex, SearchFor};
-use crate::families::need::{Moment, Place, Unseen};
-use crate::tools::{Answer, Effect, Session, Tool};
+use crate::disk::{ReadError, TreeLocation};
+use crate::families::facts::{Hit, Hits, ReindexCounts, ReindexRequest, SearchError, SearchRequest};
+use crate::families::need::CurrentTime;
+use crate::families::{Answer, SessionContext, Tool, ToolEffect};
 
 /// Whose documents these are.
 const FAMILY: &str = "vibe";
 
-/// `search`.
 pub fn search() -> Tool {
     Tool::read(
         ("search", "Search documents"),
         "Use this to find documents of all projects by their words, best first, with the place of each match. Words must \
          all occur if they can; accents and case do not matter.",
-        |args: &SearchArgs, session: &Session| {
+        |args: &SearchArgs, session: &SessionContext| {
             let place = place(session);
             let project = args.project.as_deref().map(project_path).transpose()?;
-            let listing = project.map(|project| looks::listing(&place, Some(project)));
-            let asks = looks::searchable(args.folder.as_deref()).is_ok();
-            let search = asks.then(|| search_for(place, &args.query, args));
+            let listing = project.map(|project| needs::listing(&place, Some(project)));
+            let asks = needs::searchable(args.folder.as_deref()).is_ok();
+            let SearchArgs { query, project, folder, limit } = args.clone();
+            let search = asks.then_some(SearchRequest { family: FAMILY, place, query, project, folder, limit });
             Ok((listing, search))
         },
         |seen, args: &SearchArgs, _| Ok(found(seen, args)?),
     )
 }
 
-fn search_for(place: Place, query: &str, args: &SearchArgs) -> SearchFor {
-    SearchFor {
-        family: FAMILY,
-        place,
-        query: query.to_owned(),
-        project: args.project.clone(),
-        folder: args.folder.clone(),
-        limit: args.limit,
-    }
-}
-
 /// Some words in one project.
-pub fn in_project(place: Place, project: &str, words: &str, limit: usize) -> SearchFor {
+pub fn in_project(place: TreeLocation, project: &str, words: &str, limit: usize) -> SearchRequest {
     let (query, project) = (words.to_owned(), Some(project.to_owned()));
-    SearchFor { family: FAMILY, place, query, project, folder: None, limit }
+    SearchRequest { family: FAMILY, place, query, project, folder: None, limit }
 }
 
-type Searched = Option<Result<Hits, NoAnswer>>;
+type SearchOutput = Option<Result<Hits, SearchError>>;
 
-fn found((listed, searched): (Option<Listed>, Searched), args: &SearchArgs) -> Result<Answer, VibeError> {
+fn found((listed, searched): (Option<ListingResult>, SearchOutput), args: &SearchArgs) -> Result<Answer, VibeError> {
     if let (Some(project), Some(listed)) = (&args.project, listed) {
         project_exists(project, listed)?;
     }
-    looks::searchable(args.folder.as_deref())?;
+    needs::searchable(args.folder.as_deref())?;
     let hits = answered(searched.unwrap_or_else(|| Ok(Hits::default())))?;
     let results = hits.hits.iter().filter_map(result).collect();
-    let rebuilding = hits.rebuilding.map(|(done, total)| Rebuilding { done, total });
-    Ok(Answer::object(Searching { query: &args.query, total_matches: hits.total, results, rebuilding }))
+    let rebuilding = hits.progress.map(|(done, total)| CatchUpNote { done, total });
+    Ok(Answer::object(SearchAnswer { query: &args.query, total_matches: hits.total, results, rebuilding }))
 }
 
 /// What `search` answers.
 #[derive(Serialize)]
-struct Searching<'a> {
+struct SearchAnswer<'a> {
     query: &'a str,
     total_matches: usize,
-    results: Vec<Shown<'a>>,
+    results: Vec<SearchRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    rebuilding: Option<Rebuilding>,
+    rebuilding: Option<CatchUpNote>,
 }
 
 #[derive(Serialize)]
-struct Rebuilding {
+struct CatchUpNote {
     done: usize,
     total: usize,
 }
 
 #[derive(Serialize)]
-struct Shown<'a> {
+struct SearchRow<'a> {
     project: String,
     folder: String,
     filename: String,
@@ -100,9 +90,9 @@ struct Metadata<'a> {
     updated: String,
 }
 
-fn result(hit: &Hit) -> Option<Shown<'_>> {
+fn result(hit: &Hit) -> Option<SearchRow<'_>> {
     let path = DocumentPath::of(hit.path.as_str())?;
-    Some(Shown {
+    Some(SearchRow {
         path: path.path(),
         project: path.project,
         folder: path.folder,
@@ -119,44 +109,46 @@ fn result(hit: &Hit) -> Option<Shown<'_>> {
 }
 
 /// What the index said. A workspace that is not there holds nothing.
-pub fn answered<T: Default>(said: Result<T, NoAnswer>) -> Result<T, VibeError> {
+pub fn answered<T: Default>(said: Result<T, SearchError>) -> Result<T, VibeError> {
     match said {
         Ok(said) => Ok(said),
-        Err(NoAnswer::Unseen(Unseen::NoTree | Unseen::Missing)) => Ok(T::default()),
-        Err(NoAnswer::Unseen(_)) => Err(VibeError::Index { why: "the workspace cannot be read".to_owned() }),
-        Err(NoAnswer::Index(why)) => Err(VibeError::Index { why }),
-        Err(NoAnswer::Cancelled) => Err(VibeError::Index { why: "the call was cancelled".to_owned() }),
+        Err(SearchError::Read(ReadError::TreeMissing | ReadError::Missing)) => Ok(T::default()),
+        Err(SearchError::Read(_)) => Err(VibeError::Index { why: "the workspace cannot be read".to_owned() }),
+        Err(SearchError::Index(why)) => Err(VibeError::Index { why }),
+        Err(SearchError::Cancelled) => Err(VibeError::Index { why: "the call was cancelled".to_owned() }),
     }
 }
 
-/// `reindex`.
 pub fn reindex() -> Tool {
     Tool {
-        effect: Effect::Administers,
+        effect: ToolEffect::Maintains,
         ..Tool::read(
             ("reindex", "Reindex documents"),
             "Use this if search seems to miss something: compares the index with the files of one project or of all. \
              `full` reads every file again.",
-            |args: &ReindexArgs, session: &Session| {
+            |args: &ReindexArgs, session: &SessionContext| {
                 let place = place(session);
                 let path = args.project.as_deref().map(project_path).transpose()?;
-                let listing = path.map(|path| looks::listing(&place, Some(path)));
+                let listing = path.map(|path| needs::listing(&place, Some(path)));
                 let (project, full) = (args.project.clone(), args.full);
-                let reindex = Reindex { family: FAMILY, place, project, full };
-                Ok((listing, (Moment, reindex, Moment)))
+                let reindex = ReindexRequest { family: FAMILY, place, project, full };
+                Ok((listing, (CurrentTime, reindex, CurrentTime)))
             },
             |seen, args: &ReindexArgs, _| Ok(compared(seen, args)?),
         )
     }
 }
 
-type Timed = (Now, Result<Compared, NoAnswer>, Now);
+type TimedReindex = (Now, Result<ReindexCounts, SearchError>, Now);
 
-fn compared((listed, (before, said, after)): (Option<Listed>, Timed), args: &ReindexArgs) -> Result<Answer, VibeError> {
+fn compared(
+    (listed, (before, said, after)): (Option<ListingResult>, TimedReindex),
+    args: &ReindexArgs,
+) -> Result<Answer, VibeError> {
     if let (Some(project), Some(listed)) = (&args.project, listed) {
         project_exists(project, listed)?;
     }
-    let Compared { scanned, updated, added, deleted, unchanged } = answered(said)?;
+    let ReindexCounts { scanned, updated, added, deleted, unchanged } = answered(said)?;
     let duration_ms = after.at.duration_since(before.at).as_millis().max(0) as u64;
     Ok(Answer::object(json!({
         "success": true,

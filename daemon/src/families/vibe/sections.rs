@@ -2,7 +2,7 @@
 //! what it does not have is empty.
 
 use super::lists::{item, item_lines};
-use crate::text::outline::{headings, section};
+use crate::text::headings::{headings, section};
 
 /// Names of the section with the objective.
 const OBJECTIVE: [&str; 3] = ["Objective", "Objetivo", "目的"];
@@ -29,7 +29,7 @@ pub fn decisions(body: &str) -> Vec<&str> {
 
 /// What a task says about its work.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Work {
+pub struct TaskDetails {
     /// The lines of its steps.
     pub steps: Vec<String>,
     /// So many steps are done.
@@ -44,7 +44,7 @@ pub struct Work {
     pub dependencies: Vec<String>,
 }
 
-impl Work {
+impl TaskDetails {
     /// Reads a task's body.
     pub fn of(body: &str) -> Self {
         let steps = section(body, &["Steps"]).unwrap_or_default();
@@ -79,11 +79,11 @@ fn named(context: &str, label: &str) -> Vec<String> {
         line[head.len()..].trim_start().strip_prefix(':').map(str::to_owned)
     };
     let values: Vec<String> = context.lines().filter_map(value).collect();
-    values.iter().flat_map(|value| apart(value)).collect()
+    values.iter().flat_map(|value| split_values(value)).collect()
 }
 
 /// Values between commas; one in backticks may hold a comma.
-fn apart(values: &str) -> Vec<String> {
+fn split_values(values: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut is_quoted = false;
     for character in values.chars() {
@@ -121,7 +121,7 @@ mod tests {
     fn a_task_says_what_it_needs() {
         let body = "# T\n## Context\n- Related files: `a.py`, `b,c.py`\n* dependencies: 003-x, 004\n\n## Steps\nfirst:\n\
                     1. [x] one\n2. [ ] two\n   - [X] deeper\n3. plain\n## Notes\n- [ ] no\n";
-        let expected = Work {
+        let expected = TaskDetails {
             steps: ["1. [x] one", "2. [ ] two", "   - [X] deeper", "3. plain"].map(str::to_owned).to_vec(),
             checked: 2,
             all: 3,
@@ -129,7 +129,7 @@ mod tests {
             related: vec!["a.py".to_owned(), "b,c.py".to_owned()],
             dependencies: vec!["003-x".to_owned(), "004".to_owned()],
         };
-        assert_eq!(Work::of(body), expected);
-        assert_eq!(Work::of("# T\n"), Work::default());
+        assert_eq!(TaskDetails::of(body), expected);
+        assert_eq!(TaskDetails::of("# T\n"), TaskDetails::default());
     }
 }

@@ -3,25 +3,25 @@
 
 use jiff::tz::TimeZone;
 
-use super::briefing::{NONE, Texts, at_work, body, on_one_line, or_none, session_notes, standing};
+use super::briefing::{
+    NONE, TextsByPath, active_tasks, body, join_or_none, on_one_line, session_notes, status_summary,
+};
 use super::numbers;
-use super::sections::Work;
+use super::sections::TaskDetails;
 use super::task_file::one_line;
-use super::workspace::{Entry, Project};
+use super::workspace::{Project, WorkspaceDocument};
 use crate::families::facts::Hit;
-use crate::text::folding::folded;
+use crate::text::folding::fold_word;
 
 /// So many hits are shown for a focus in words.
-pub const MOST_HITS: usize = 5;
+pub const MAX_RELATED_HITS: usize = 5;
 
 /// What a session is about.
 #[derive(Debug, Clone)]
 pub enum Focus<'a> {
     /// Nothing in particular.
     None,
-    /// One task.
-    Task(&'a Entry),
-    /// Some words.
+    Task(&'a WorkspaceDocument),
     Words(String),
 }
 
@@ -29,11 +29,7 @@ impl<'a> Focus<'a> {
     /// What these words mean in this project: a task by name or number, a part of one title, or words.
     pub fn of(words: Option<&str>, project: &Project<'a>) -> Self {
         let Some(words) = words.map(str::trim).filter(|words| !words.is_empty()) else { return Self::None };
-        let tasks: Vec<&Entry> = project.folder("tasks").collect();
-        let names: Vec<&str> = tasks.iter().map(|task| task.path.filename.as_str()).collect();
-        let named = numbers::resolved(words, project.name, &names).ok().flatten();
-        let task = tasks.iter().find(|task| Some(task.path.filename.as_str()) == named);
-        match (task, titled(project, words).as_slice()) {
+        match (named_task(project, words), titled(project, words).as_slice()) {
             (Some(task), _) => Self::Task(task),
             (None, [one]) => Self::Task(one),
             (None, _) => Self::Words(words.to_owned()),
@@ -41,15 +37,22 @@ impl<'a> Focus<'a> {
     }
 }
 
+/// The one task that a number or a file name means.
+fn named_task<'a>(project: &Project<'a>, name: &str) -> Option<&'a WorkspaceDocument> {
+    let names: Vec<&str> = project.folder("tasks").map(|task| task.path.filename.as_str()).collect();
+    let found = numbers::find_task(name, project.name, &names).ok().flatten()?;
+    project.folder("tasks").find(|task| task.path.filename == found)
+}
+
 /// Tasks in whose title these words are.
-fn titled<'a>(project: &Project<'a>, words: &str) -> Vec<&'a Entry> {
-    let words = folded(words);
-    project.folder("tasks").filter(|task| folded(task.title()).contains(&words)).collect()
+fn titled<'a>(project: &Project<'a>, words: &str) -> Vec<&'a WorkspaceDocument> {
+    let words = fold_word(words);
+    project.folder("tasks").filter(|task| fold_word(task.title()).contains(&words)).collect()
 }
 
 /// The documents whose texts the prompt needs.
-pub fn needed<'a>(project: &Project<'a>, focus: &Focus<'a>, zone: &TimeZone) -> Vec<&'a Entry> {
-    let mut needed = at_work(project);
+pub fn needed<'a>(project: &Project<'a>, focus: &Focus<'a>, zone: &TimeZone) -> Vec<&'a WorkspaceDocument> {
+    let mut needed = active_tasks(project);
     if let Focus::Task(task) = focus {
         needed.push(task);
     }
@@ -58,22 +61,22 @@ pub fn needed<'a>(project: &Project<'a>, focus: &Focus<'a>, zone: &TimeZone) -> 
 }
 
 /// The whole text. The hits are those for a focus in words.
-pub fn text(project: &Project<'_>, focus: &Focus<'_>, texts: &Texts, hits: &[Hit], zone: &TimeZone) -> String {
+pub fn text(project: &Project<'_>, focus: &Focus<'_>, texts: &TextsByPath, hits: &[Hit], zone: &TimeZone) -> String {
     let title = format!("# Session Start: {}", project.name);
     let mut parts = vec![match focus {
         Focus::None => title,
         Focus::Task(task) => format!("{title}\nFocus: Task {}", task.label()),
         Focus::Words(words) => format!("{title}\nFocus: {}", one_line(words)),
     }];
-    parts.extend(standing(project, texts));
+    parts.extend(status_summary(project, texts));
     match focus {
         Focus::None => {}
         Focus::Task(task) => parts.extend(details(task, texts)),
         Focus::Words(words) => parts.push(format!("## Focus Context\n{}", context(project, words, hits))),
     }
-    let works = works(project, focus, texts);
+    let works = focus_tasks(project, focus, texts);
     let related = related(project, &works);
-    parts.push(format!("## Related Files\n{}", or_none(&related, "\n")));
+    parts.push(format!("## Related Files\n{}", join_or_none(&related, "\n")));
     parts.push(last_session(project, texts, zone));
     let actions = actions(project, focus, &works, !related.is_empty());
     let numbered: Vec<String> = (1..).zip(actions).map(|(number, action)| format!("{number}. {action}")).collect();
@@ -82,21 +85,25 @@ pub fn text(project: &Project<'_>, focus: &Focus<'_>, texts: &Texts, hits: &[Hit
 }
 
 /// The tasks that this is about, with what they say about their work.
-fn works<'a>(project: &Project<'a>, focus: &Focus<'a>, texts: &Texts) -> Vec<(&'a Entry, Work)> {
+fn focus_tasks<'a>(
+    project: &Project<'a>,
+    focus: &Focus<'a>,
+    texts: &TextsByPath,
+) -> Vec<(&'a WorkspaceDocument, TaskDetails)> {
     let tasks = match focus {
         Focus::Task(task) => vec![*task],
         Focus::None | Focus::Words(_) => project.tasks("in-progress"),
     };
-    tasks.into_iter().map(|task| (task, Work::of(body(texts, task)))).collect()
+    tasks.into_iter().map(|task| (task, TaskDetails::of(body(texts, task)))).collect()
 }
 
-fn details(task: &Entry, texts: &Texts) -> Vec<String> {
-    let work = Work::of(body(texts, task));
+fn details(task: &WorkspaceDocument, texts: &TextsByPath) -> Vec<String> {
+    let work = TaskDetails::of(body(texts, task));
     let status = task.status().unwrap_or(NONE);
     let objective = on_one_line(&task.document.objective);
     vec![
         format!("## Task Details\n**Status:** {status}\n**Objective:** {objective}"),
-        format!("### Steps\n{}", or_none(&work.steps, "\n")),
+        format!("### Steps\n{}", join_or_none(&work.steps, "\n")),
     ]
 }
 
@@ -106,19 +113,13 @@ fn context(project: &Project<'_>, words: &str, hits: &[Hit]) -> String {
         let heading = heading.filter(|heading| !heading.is_empty()).map(|heading| format!("{heading}: "));
         format!("- `{}` — {}{}", hit.path, heading.unwrap_or_default(), one_line(&hit.snippet))
     };
-    let mut lines: Vec<String> = hits.iter().take(MOST_HITS).map(shown).collect();
+    let mut lines: Vec<String> = hits.iter().take(MAX_RELATED_HITS).map(shown).collect();
     lines.extend(titled(project, words).iter().map(|task| format!("- {}", task.label())));
-    or_none(&lines, "\n")
+    join_or_none(&lines, "\n")
 }
 
-fn related(project: &Project<'_>, works: &[(&Entry, Work)]) -> Vec<String> {
-    let tasks: Vec<&Entry> = project.folder("tasks").collect();
-    let names: Vec<&str> = tasks.iter().map(|task| task.path.filename.as_str()).collect();
-    let dependency = |text: &String| {
-        let found = numbers::resolved(text, project.name, &names).ok().flatten();
-        let task = tasks.iter().find(|task| Some(task.path.filename.as_str()) == found);
-        task.map_or_else(|| format!("- {text}"), |task| described(task))
-    };
+fn related(project: &Project<'_>, works: &[(&WorkspaceDocument, TaskDetails)]) -> Vec<String> {
+    let dependency = |text: &String| named_task(project, text).map_or_else(|| format!("- {text}"), described);
     let files = works.iter().flat_map(|(_, work)| work.related.iter().map(|file| format!("- `{file}`")));
     let before = works.iter().flat_map(|(_, work)| work.dependencies.iter().map(dependency));
     let mut lines: Vec<String> = Vec::new();
@@ -130,14 +131,14 @@ fn related(project: &Project<'_>, works: &[(&Entry, Work)]) -> Vec<String> {
     lines
 }
 
-fn described(task: &Entry) -> String {
+fn described(task: &WorkspaceDocument) -> String {
     let number = numbers::label(&task.path.filename).map(|number| format!("task {number}"));
     let number = number.unwrap_or_else(|| "task".to_owned());
     let status = task.status().unwrap_or("no status");
     format!("- `{}` — {} ({number}, {status})", task.path.path(), task.title())
 }
 
-fn last_session(project: &Project<'_>, texts: &Texts, zone: &TimeZone) -> String {
+fn last_session(project: &Project<'_>, texts: &TextsByPath, zone: &TimeZone) -> String {
     match project.sessions(zone).first() {
         Some(session) => {
             format!("## Last Session ({})\n{}", session.session_day(zone), session_notes(session, texts))
@@ -146,7 +147,12 @@ fn last_session(project: &Project<'_>, texts: &Texts, zone: &TimeZone) -> String
     }
 }
 
-fn actions(project: &Project<'_>, focus: &Focus<'_>, works: &[(&Entry, Work)], has_related: bool) -> Vec<String> {
+fn actions(
+    project: &Project<'_>,
+    focus: &Focus<'_>,
+    works: &[(&WorkspaceDocument, TaskDetails)],
+    has_related: bool,
+) -> Vec<String> {
     let mut actions = Vec::new();
     if has_related {
         actions.push("Read the related files for context".to_owned());
@@ -155,7 +161,7 @@ fn actions(project: &Project<'_>, focus: &Focus<'_>, works: &[(&Entry, Work)], h
         let whose = if matches!(focus, Focus::Task(_)) { String::new() } else { format!(" of {}", task.label()) };
         actions.push(format!("Continue with the first open step{whose}: \"{step}\""));
     }
-    let labels = |tasks: Vec<&Entry>| tasks.iter().map(|task| task.label()).collect::<Vec<String>>();
+    let labels = |tasks: Vec<&WorkspaceDocument>| tasks.iter().map(|task| task.label()).collect::<Vec<String>>();
     let blocked = labels(project.tasks("blocked"));
     if !blocked.is_empty() {
         actions.push(format!("Resolve the blocked tasks: {}", blocked.join(", ")));
@@ -228,7 +234,7 @@ mod tests {
                     task: 001 - One api\n2. Log the session with `log_session` when finished\n";
         let documents = [("tasks/001-a.md", "# One api\n\nStatus: pending"), ("tasks/002-b.md", "# Two API\n")];
         let hit = Hit {
-            path: crate::disk::RelativePath::of_names("p/plans/x.md").expect("a path"),
+            path: crate::disk::RelativePath::from_components("p/plans/x.md").expect("a path"),
             project: "p".into(),
             folder: "plans".into(),
             heading: Some("## The API".into()),

@@ -7,9 +7,9 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use crate::text::fences::lines;
-use crate::text::front::{self, Front};
-use crate::text::outline::headings;
+use crate::text::code_fences::lines;
+use crate::text::front_matter::{self, FrontMatter};
+use crate::text::headings::headings;
 use crate::text::yaml;
 
 /// Other text in place of some bytes.
@@ -30,7 +30,7 @@ pub fn value(text: &str, from: usize) -> Option<Range<usize>> {
 
 /// What has to be replaced so that the document has this status.
 pub fn changed(text: &str, status: &str) -> Vec<Splice> {
-    let split = front::split(text);
+    let split = front_matter::split(text);
     let in_front = split.front.as_ref().filter(|front| front.map.get("status").is_some_and(Value::is_string));
     let mut splices: Vec<Splice> = in_front.map(|front| front_value(front, status)).into_iter().collect();
     match value(text, split.counted) {
@@ -77,7 +77,7 @@ fn inserted(text: &str, from: usize, status: &str) -> Splice {
 }
 
 /// The value of the front matter's own line; the whole block is written again if that line is an odd one.
-fn front_value(front: &Front<'_>, status: &str) -> Splice {
+fn front_value(front: &FrontMatter<'_>, status: &str) -> Splice {
     let mut wanted = front.map.clone();
     wanted.insert("status".to_owned(), status.into());
     let mut place = 0;
@@ -92,7 +92,7 @@ fn front_value(front: &Front<'_>, status: &str) -> Splice {
         place += line.len();
     }
     let over = Map::from_iter([("status".to_owned(), Value::from(status))]);
-    (front.start..front.start + front.lines.len(), front::overlaid(front, &over))
+    (front.start..front.start + front.lines.len(), front_matter::merged_block(front, &over))
 }
 
 /// Where the value is in a line `status: value`, without a comment behind it.

@@ -2,34 +2,12 @@
 
 use serde_json::Value;
 
+use super::arguments::NewTask;
 use crate::text::slug::slug;
 use crate::text::yaml;
 
 /// Longer titles are cut in file names, in bytes.
 const SLUG_BYTES: usize = 80;
-
-/// What a new task says.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct NewTask {
-    /// One line, not blank.
-    pub title: String,
-    /// What it is for.
-    pub objective: String,
-    /// What is to be done.
-    pub steps: Vec<String>,
-    /// When it is done.
-    pub acceptance_criteria: Vec<String>,
-    /// Files that it is about.
-    pub related_files: Vec<String>,
-    /// Tasks that come before.
-    pub dependencies: Vec<String>,
-    /// Anything else.
-    pub notes: String,
-    /// How far it is.
-    pub status: String,
-    /// For its front matter.
-    pub tags: Vec<String>,
-}
 
 impl NewTask {
     /// The title as part of a file's name.
@@ -41,7 +19,7 @@ impl NewTask {
     pub fn text(&self) -> String {
         let mut blocks = vec![format!("# Task: {}", one_line(&self.title)), format!("Status: {}", self.status)];
         blocks.push(section("Objective", &lines_of(&self.objective)));
-        let context = self.context();
+        let context = self.context_lines();
         if !context.is_empty() {
             blocks.push(section("Context", &context));
         }
@@ -58,9 +36,9 @@ impl NewTask {
         format!("{front}{}\n", blocks.join("\n\n"))
     }
 
-    fn context(&self) -> String {
-        let files: Vec<String> = all_lines(&self.related_files).map(|file| format!("`{file}`")).collect();
-        let tasks: Vec<String> = all_lines(&self.dependencies).collect();
+    fn context_lines(&self) -> String {
+        let files: Vec<String> = all_lines(&self.context.related_files).map(|file| format!("`{file}`")).collect();
+        let tasks: Vec<String> = all_lines(&self.context.dependencies).collect();
         let parts = [("Related files", files), ("Dependencies", tasks)];
         let filled = parts.iter().filter(|(_, values)| !values.is_empty());
         joined(filled.map(|(name, values)| format!("- {name}: {}", values.join(", "))))
@@ -98,6 +76,7 @@ fn lines_of(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::arguments::TaskContext;
     use super::*;
 
     fn check(task: NewTask, expected: &str) {
@@ -126,8 +105,7 @@ mod tests {
             objective: "O".into(),
             steps: texts(&["first", " ", "sec\nond"]),
             acceptance_criteria: texts(&["one"]),
-            related_files: texts(&["a.py", "b.py"]),
-            dependencies: texts(&["003-x", "004-y"]),
+            context: TaskContext { related_files: texts(&["a.py", "b.py"]), dependencies: texts(&["003-x", "004-y"]) },
             notes: "N\n".into(),
             status: "blocked".into(),
             tags: texts(&["backend", "fts5"]),
@@ -138,7 +116,8 @@ mod tests {
              - Related files: `a.py`, `b.py`\n- Dependencies: 003-x, 004-y\n\n## Steps\n1. [ ] first\n2. [ ] sec ond\n\n\
              ## Acceptance Criteria\n- [ ] one\n\n## Notes\nN\n",
         );
-        let less = NewTask { related_files: Vec::new(), acceptance_criteria: Vec::new(), tags: Vec::new(), ..full };
+        let context = TaskContext { related_files: Vec::new(), ..full.context.clone() };
+        let less = NewTask { context, acceptance_criteria: Vec::new(), tags: Vec::new(), ..full };
         check(
             less,
             "# Task: T\n\nStatus: blocked\n\n## Objective\nO\n\n## Context\n- Dependencies: 003-x, 004-y\n\n\

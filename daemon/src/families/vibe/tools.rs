@@ -6,14 +6,14 @@ use super::arguments::{
     CreateArgs, InitArgs, ListArgs, LogArgs, NewPlanArgs, PlanArgs, ReadArgs, StatusArgs, TaskArgs, UpdateArgs,
 };
 use super::layout::{place, project_path};
-use super::{edits, looks, ops, search};
-use crate::families::need::{Carried, Moment, Then};
-use crate::tools::{Answer, Effect, Session, Tool};
+use super::{edits, needs, ops, search};
+use crate::families::need::{AndThen, Constant, CurrentTime};
+use crate::families::{Answer, SessionContext, Tool, ToolEffect};
 
 /// Makes something new.
-const CREATES: Effect = Effect::Writes { destructive: false, idempotent: false };
+const CREATES: ToolEffect = ToolEffect::Writes { destructive: false, idempotent: false };
 /// Replaces something; once more is no more.
-const REPLACES: Effect = Effect::Writes { destructive: true, idempotent: true };
+const REPLACES: ToolEffect = ToolEffect::Writes { destructive: true, idempotent: true };
 
 /// All tools, in the order in which they are listed.
 pub fn table() -> Vec<Tool> {
@@ -28,7 +28,7 @@ fn read_doc() -> Tool {
         ("read_doc", "Read document"),
         "Use this to read one whole document, or another text file, of a project. `metadata` has type, status, date, tags \
          and owner; `hash` can be passed as `if_match` when writing.",
-        |args: &ReadArgs, session: &Session| Ok(looks::reading(args, session)?),
+        |args: &ReadArgs, session: &SessionContext| Ok(needs::reading(args, session)?),
         |((_, listed), seen), args: &ReadArgs, now| Ok(Answer::object(ops::read_doc((listed, seen), args, now)?)),
     )
 }
@@ -38,13 +38,13 @@ fn list_tasks() -> Tool {
         ("list_tasks", "List tasks"),
         "Use this to see the tasks of a project, or of all projects, with title, status and objective. `status` \
          filters; `include_content` adds the whole texts.",
-        |args: &ListArgs, session: &Session| {
+        |args: &ListArgs, session: &SessionContext| {
             let place = place(session);
             let project = args.project.as_deref().map(project_path).transpose()?;
-            let listing = project.clone().map(|project| looks::listing(&place, Some(project)));
-            let tasks = looks::tasks(&place, project.as_ref());
+            let listing = project.clone().map(|project| needs::listing(&place, Some(project)));
+            let tasks = needs::tasks(&place, project.as_ref());
             let args = args.clone();
-            Ok((listing, Then(tasks, move |seen: &_| ops::task_texts(&place, &args, seen))))
+            Ok((listing, AndThen(tasks, move |seen: &_| ops::task_texts(&place, &args, seen))))
         },
         |seen, args: &ListArgs, now| Ok(ops::list_tasks(seen, args, now)?),
     )
@@ -55,7 +55,7 @@ fn get_plan() -> Tool {
         ("get_plan", "Read plan"),
         "Use this to read a project's execution plan and how many of its tasks are pending, in progress, done or \
          blocked. `exists` is false if there is none.",
-        |args: &PlanArgs, session: &Session| Ok(looks::reading(&ops::plan_target(args), session)?),
+        |args: &PlanArgs, session: &SessionContext| Ok(needs::reading(&ops::plan_target(args), session)?),
         |((_, listed), seen), args: &PlanArgs, now| Ok(ops::get_plan((listed, seen), args, now)?),
     )
 }
@@ -66,8 +66,8 @@ fn create_doc() -> Tool {
         "Use this to write a new file into a folder of a project. Never overwrites: an existing file is `FILE_EXISTS`. \
          `.md` is added to a name without a known extension such as .json or .txt; only Markdown can be searched.",
         CREATES,
-        |args: &CreateArgs, session: &Session| Ok(looks::creating(&args.0, session)?),
-        |((ground, root), around), args: &CreateArgs, _| Ok(edits::create_doc((ground, root, around), &args.0)?),
+        |args: &CreateArgs, session: &SessionContext| Ok(needs::creating(args, session)?),
+        |((ground, root), around), args: &CreateArgs, _| Ok(edits::create_doc((ground, root, around), args)?),
     )
 }
 
@@ -77,8 +77,8 @@ fn update_doc() -> Tool {
         "Use this to replace the whole text of an existing file. Its front matter stays unless `content` begins with a \
          block of its own; `frontmatter` is merged into it.",
         REPLACES,
-        |args: &UpdateArgs, session: &Session| Ok(looks::changing(&args.0.target, session)?),
-        |seen, args: &UpdateArgs, _| Ok(edits::update_doc(seen, &args.0)?),
+        |args: &UpdateArgs, session: &SessionContext| Ok(needs::changing(&args.target, session)?),
+        |seen, args: &UpdateArgs, _| Ok(edits::update_doc(seen, args)?),
     )
 }
 
@@ -88,7 +88,7 @@ fn create_task() -> Tool {
         "Use this to add a task to a project. It gets the next number and the standard form: objective, context, steps, \
          acceptance criteria, notes.",
         CREATES,
-        |args: &TaskArgs, session: &Session| Ok(looks::numbering(&args.project, session)?),
+        |args: &TaskArgs, session: &SessionContext| Ok(needs::numbering(&args.project, session)?),
         |seen, args: &TaskArgs, _| Ok(edits::create_task(seen, args)?),
     )
 }
@@ -98,11 +98,11 @@ fn update_task_status() -> Tool {
         ("update_task_status", "Set task status"),
         "Use this to say how far a task is. Only its status changes in the file.",
         REPLACES,
-        |args: &StatusArgs, session: &Session| {
-            let ((Carried(place), project), tasks) = looks::numbering(&args.project, session)?;
+        |args: &StatusArgs, session: &SessionContext| {
+            let ((Constant(place), project), tasks) = needs::numbering(&args.project, session)?;
             let (tree, args) = (place.clone(), args.clone());
-            let task = Then(tasks, move |tasks: &_| looks::task_file(&args, &tree, tasks));
-            Ok(((Carried(place), project), task))
+            let task = AndThen(tasks, move |tasks: &_| needs::task_file(&args, &tree, tasks));
+            Ok(((Constant(place), project), task))
         },
         |seen, args: &StatusArgs, now| Ok(edits::update_task_status(seen, args, now)?),
     )
@@ -113,7 +113,7 @@ fn create_plan() -> Tool {
         ("create_plan", "Write plan"),
         "Use this to write a project's execution plan, new or in place of the one that is there. `action` says which.",
         REPLACES,
-        |args: &NewPlanArgs, session: &Session| Ok(looks::making(&edits::plan_target(args), session)?),
+        |args: &NewPlanArgs, session: &SessionContext| Ok(needs::making(&edits::plan_target(args), session)?),
         |seen, args: &NewPlanArgs, _| Ok(edits::create_plan(seen, args)?),
     )
 }
@@ -124,12 +124,12 @@ fn log_session() -> Tool {
         "Use this to write down what was done today, in a note named after the day. If there is one it goes behind what \
          is there; nothing is overwritten. `action` says which.",
         CREATES,
-        |args: &LogArgs, session: &Session| {
-            looks::may_write(session)?;
-            let (Carried(place), project) = looks::ground(&args.project, session)?;
+        |args: &LogArgs, session: &SessionContext| {
+            needs::may_write(session)?;
+            let (Constant(place), project) = needs::ground(&args.project, session)?;
             let (tree, args) = (place.clone(), args.clone());
-            let today = Then(Moment, move |now: &_| looks::session_file(&args, &tree, now));
-            Ok(((Carried(place), project), today))
+            let today = AndThen(CurrentTime, move |now: &_| needs::session_file(&args, &tree, now));
+            Ok(((Constant(place), project), today))
         },
         |seen, args: &LogArgs, _| Ok(edits::log_session(seen, args)?),
     )
@@ -140,13 +140,14 @@ fn init_project() -> Tool {
         ("init_project", "Create project"),
         "Use this to make a new project with its eight folders and a status.md.",
         CREATES,
-        |args: &InitArgs, session: &Session| {
-            looks::may_write(session)?;
+        |args: &InitArgs, session: &SessionContext| {
+            needs::may_write(session)?;
             let place = place(session);
             let project = edits::project_name(&args.project).map_err(Failure::from)?;
-            let beside = looks::listing(&place, None);
-            let listed = (looks::listing(&place, Some(project)), beside);
-            Ok((Carried(place.clone()), looks::real_root(&place), listed))
+            let beside = needs::listing(&place, None);
+            let files = needs::files(&place, Some(project.clone()));
+            let listed = (needs::listing(&place, Some(project)), files, beside);
+            Ok((Constant(place.clone()), needs::real_root(&place), listed))
         },
         |seen, args: &InitArgs, _| Ok(edits::init_project(seen, args)?),
     )

@@ -1,27 +1,19 @@
 //! The URIs of a workspace, and who is told when something behind them has changed.
 
-use super::layout::DocumentPath;
-use crate::text::percent::encoded;
-use crate::tools::{Answer, Notice};
+use std::path::Path;
 
-/// All projects.
+use super::layout::DocumentPath;
+use crate::families::Notice;
+use crate::text::percent::encoded;
+use crate::trees::ChangeKind;
+
 pub const PROJECTS: &str = "vibe://projects";
-/// One project.
 pub const PROJECT: &str = "vibe://projects/{name}";
-/// One document.
 pub const DOCUMENT: &str = "vibe://projects/{name}/{folder}/{file}";
 
-/// Whether a document is new or another than before.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Change {
-    /// It was not there.
-    Appeared,
-    /// It says something else.
-    Changed,
-}
-
-/// An answer of which everybody hears who listens to the document, its project or all projects.
-pub fn told(answer: Answer, path: &DocumentPath, change: Change) -> Answer {
+/// Everybody hears of a changed file who listens to the document, its project or all projects.
+pub fn notices(path: &Path, kind: ChangeKind) -> Vec<Notice> {
+    let Some(path) = path.to_str().and_then(DocumentPath::of) else { return Vec::new() };
     let mut uris = vec![PROJECTS.to_owned()];
     let parts = [path.project.as_str(), path.folder.as_str(), path.filename.as_str()];
     // Files of the project itself have no URI of their own.
@@ -31,10 +23,7 @@ pub fn told(answer: Answer, path: &DocumentPath, change: Change) -> Answer {
         // Hosts may have subscribed to what a person typed.
         uris.push(joined(&parts[..count], str::to_owned));
     }
-    uris.sort();
-    uris.dedup();
-    let told = uris.into_iter().fold(answer, |answer, uri| answer.with_notice(Notice::Updated(uri)));
-    if change == Change::Appeared { told.with_notice(Notice::ResourcesChanged) } else { told }
+    Notice::of(uris, kind)
 }
 
 fn joined(parts: &[&str], spelt: fn(&str) -> String) -> String {
@@ -43,13 +32,12 @@ fn joined(parts: &[&str], spelt: fn(&str) -> String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use std::collections::BTreeSet;
 
     use super::*;
 
-    fn check(path: &str, change: Change, expected: &[&str]) {
-        let path = DocumentPath::of(path).expect("a document");
-        let notices = told(Answer::object(json!({})), &path, change).notices;
+    fn check(path: &str, kind: ChangeKind, expected: &[&str]) {
+        let notices: BTreeSet<Notice> = notices(Path::new(path), kind).into_iter().collect();
         let seen: Vec<String> = notices
             .into_iter()
             .map(|notice| match notice {
@@ -64,13 +52,14 @@ mod tests {
     fn all_who_listen_are_told() {
         check(
             "p/tasks/1.md",
-            Change::Changed,
+            ChangeKind::Modified,
             &["vibe://projects", "vibe://projects/p", "vibe://projects/p/tasks/1.md"],
         );
-        check("p/a.md", Change::Appeared, &["vibe://projects", "vibe://projects/p", "ResourcesChanged"]);
+        check("p/a.md", ChangeKind::Created, &["vibe://projects", "vibe://projects/p", "ListChanged"]);
+        check("p/a.md", ChangeKind::Removed, &["vibe://projects", "vibe://projects/p", "ListChanged"]);
         check(
             "é/plans/x y.md",
-            Change::Changed,
+            ChangeKind::Modified,
             &[
                 "vibe://projects",
                 "vibe://projects/%C3%A9",

@@ -9,15 +9,14 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
 use super::layout::{DocumentPath, FOLDERS};
-use super::metadata::{Metadata, date_of, day, instant};
+use super::metadata::{EffectiveMetadata, date_of, day, instant};
 use super::model::Document;
 use super::numbers;
-use crate::disk::{Identity, RelativePath};
-use crate::families::need::{Below, FilesSeen};
+use crate::disk::{FileStamp, FilesInTree, ModelInTree, RelativePath};
 
 /// One document of several.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct WorkspaceDocument {
     /// Where it is.
     pub path: DocumentPath,
     /// What it says.
@@ -39,37 +38,36 @@ pub struct OtherFile {
 #[derive(Debug, Default)]
 pub struct Files {
     /// Those that can be searched.
-    pub documents: Vec<Entry>,
-    /// The others.
+    pub documents: Vec<WorkspaceDocument>,
     pub others: Vec<OtherFile>,
 }
 
 impl Files {
     /// Those that were seen.
-    pub fn of(seen: &FilesSeen<Document>) -> Self {
-        let other = |(path, identity): &(RelativePath, Identity)| {
+    pub fn of(seen: &FilesInTree<Document>) -> Self {
+        let other = |(path, stamp): &(RelativePath, FileStamp)| {
             let path = DocumentPath::of(path.as_str())?;
-            Some(OtherFile { path, modified_ns: identity.modified_ns })
+            Some(OtherFile { path, modified_ns: stamp.modified_ns })
         };
         Self { documents: entries(&seen.models), others: seen.others.iter().filter_map(other).collect() }
     }
 }
 
 /// Those that could be read, by project, folder and name.
-pub fn entries(below: &[Below<Document>]) -> Vec<Entry> {
-    let entry = |below: &Below<Document>| {
+pub fn entries(below: &[ModelInTree<Document>]) -> Vec<WorkspaceDocument> {
+    let entry = |below: &ModelInTree<Document>| {
         let seen = below.seen.as_ref().ok()?;
         let path = DocumentPath::of(below.path.as_str())?;
-        Some(Entry { path, document: Arc::clone(&seen.model), modified_ns: seen.identity.modified_ns })
+        Some(WorkspaceDocument { path, document: Arc::clone(&seen.model), modified_ns: seen.stamp.modified_ns })
     };
-    let mut entries: Vec<Entry> = below.iter().filter_map(entry).collect();
+    let mut entries: Vec<WorkspaceDocument> = below.iter().filter_map(entry).collect();
     entries.sort_by(|one, other| one.path.cmp(&other.path));
     entries
 }
 
-impl Entry {
+impl WorkspaceDocument {
     /// What is known about it.
-    pub fn metadata(&self, zone: &TimeZone) -> Metadata {
+    pub fn metadata(&self, zone: &TimeZone) -> EffectiveMetadata {
         self.document.said.metadata(&self.path, self.modified_ns, zone)
     }
 
@@ -100,16 +98,15 @@ impl Entry {
 /// The documents of one project, and perhaps its other files.
 #[derive(Debug)]
 pub struct Project<'a> {
-    /// Its name.
     pub name: &'a str,
     /// What is in it.
-    pub entries: Vec<&'a Entry>,
+    pub entries: Vec<&'a WorkspaceDocument>,
     others: Vec<&'a OtherFile>,
 }
 
 impl<'a> Project<'a> {
     /// Those of these documents that belong to it.
-    pub fn of(name: &'a str, entries: &'a [Entry]) -> Self {
+    pub fn of(name: &'a str, entries: &'a [WorkspaceDocument]) -> Self {
         let entries = entries.iter().filter(|entry| entry.path.project == name).collect();
         Self { name, entries, others: Vec::new() }
     }
@@ -121,7 +118,7 @@ impl<'a> Project<'a> {
     }
 
     /// What is in a folder.
-    pub fn folder(&self, folder: &str) -> impl Iterator<Item = &'a Entry> {
+    pub fn folder(&self, folder: &str) -> impl Iterator<Item = &'a WorkspaceDocument> {
         self.entries.iter().copied().filter(move |entry| entry.path.folder == folder)
     }
 
@@ -131,21 +128,22 @@ impl<'a> Project<'a> {
     }
 
     /// Its tasks that are so far.
-    pub fn tasks(&self, status: &str) -> Vec<&'a Entry> {
+    pub fn tasks(&self, status: &str) -> Vec<&'a WorkspaceDocument> {
         self.folder("tasks").filter(|entry| entry.status() == Some(status)).collect()
     }
 
     /// Its sessions, the last one first.
-    pub fn sessions(&self, zone: &TimeZone) -> Vec<&'a Entry> {
-        let mut sessions: Vec<&Entry> = self.folder("sessions").collect();
+    pub fn sessions(&self, zone: &TimeZone) -> Vec<&'a WorkspaceDocument> {
+        let mut sessions: Vec<&WorkspaceDocument> = self.folder("sessions").collect();
         sessions.sort_by_key(|entry| std::cmp::Reverse((entry.session_day(zone), entry.modified_ns)));
         sessions
     }
 
     /// Documents with decisions, the newest first.
-    pub fn decisive(&self, zone: &TimeZone) -> Vec<&'a Entry> {
-        let decides = |entry: &&Entry| entry.document.has_decisions;
-        let mut entries: Vec<&Entry> = self.folder("plans").chain(self.folder("changelog")).filter(decides).collect();
+    pub fn decisive(&self, zone: &TimeZone) -> Vec<&'a WorkspaceDocument> {
+        let decides = |entry: &&WorkspaceDocument| entry.document.has_decisions;
+        let mut entries: Vec<&WorkspaceDocument> =
+            self.folder("plans").chain(self.folder("changelog")).filter(decides).collect();
         entries.sort_by_key(|entry| std::cmp::Reverse((entry.metadata(zone).updated, entry.modified_ns)));
         entries
     }
@@ -184,7 +182,7 @@ impl<'a> Project<'a> {
             true => json!({ "filename": at.filename, "status": status, "updated": updated.to_string() }),
             false => json!({ "filename": at.filename, "updated": updated.to_string() }),
         };
-        let document = |entry: &'a Entry| listed(&entry.path, entry.status(), entry.metadata(zone).updated);
+        let document = |entry: &'a WorkspaceDocument| listed(&entry.path, entry.status(), entry.metadata(zone).updated);
         let other = |file: &'a OtherFile| listed(&file.path, None, date_of(file.modified_ns, zone));
         let folder = |folder: &str| {
             let documents = self.folder(folder).map(|entry| (&entry.path.filename, document(entry)));
@@ -209,13 +207,13 @@ pub(super) mod tests {
     use super::*;
 
     /// A document at a place, changed so many days after the first of 2026.
-    pub(crate) fn entry(path: &str, text: &str, days: i128) -> Entry {
+    pub(crate) fn entry(path: &str, text: &str, days: i128) -> WorkspaceDocument {
         let modified_ns = 1_767_225_600_000_000_000 + days * 86_400_000_000_000;
         let path = DocumentPath::of(path).expect("a document");
-        Entry { path, document: Arc::new(Document::of(text)), modified_ns }
+        WorkspaceDocument { path, document: Arc::new(Document::of(text)), modified_ns }
     }
 
-    fn check(entries: &[Entry], pointer: &str, expected: Value) {
+    fn check(entries: &[WorkspaceDocument], pointer: &str, expected: Value) {
         let project = Project::of("p", entries);
         let whole = json!([project.summary("/v/p", &TimeZone::UTC), project.files("/v/p", &TimeZone::UTC)]);
         assert_eq!(whole.pointer(pointer), Some(&expected), "{pointer}");
@@ -258,7 +256,7 @@ pub(super) mod tests {
     #[test]
     fn other_files_are_listed_and_counted_but_are_no_documents() {
         let other = |path: &str, days: i128| {
-            let Entry { path, modified_ns, .. } = entry(path, "", days);
+            let WorkspaceDocument { path, modified_ns, .. } = entry(path, "", days);
             OtherFile { path, modified_ns }
         };
         let documents = vec![entry("p/assets/b.md", "", 1), entry("p/tasks/001-a.md", "Status: done", 1)];
@@ -302,7 +300,9 @@ pub(super) mod tests {
             entry("p/reports/d.md", "## Decisions\n- z\n", 8),
         ];
         let project = Project::of("p", &entries);
-        let names = |entries: Vec<&Entry>| entries.iter().map(|entry| entry.path.filename.clone()).collect::<Vec<_>>();
+        let names = |entries: Vec<&WorkspaceDocument>| {
+            entries.iter().map(|entry| entry.path.filename.clone()).collect::<Vec<_>>()
+        };
         assert_eq!(names(project.sessions(&TimeZone::UTC)), ["2025-02-09-b.md", "2025-02-09-a.md", "2025-02-08.md"]);
         assert_eq!(names(project.decisive(&TimeZone::UTC)), ["c.md", "a.md"]);
     }

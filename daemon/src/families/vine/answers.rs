@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
+use serde_json::{Value, json};
 
 use super::edges::Edges;
 use super::frontier::{Frontier, Progress};
-use super::model::{Attachment, Graph, Kind, Node, Status};
+use super::model::{Attachment, Graph, Node, NodeKind, Status};
 use super::query::Summary;
 
 /// All of a task or reference.
@@ -35,7 +36,6 @@ struct AttachmentView<'a> {
     uri: &'a str,
 }
 
-/// A node.
 pub fn node(node: &Node) -> NodeView<'_> {
     NodeView {
         id: &node.id,
@@ -78,14 +78,14 @@ pub fn refs<'a>(all: impl Iterator<Item = &'a Node>) -> Vec<RefView<'a>> {
 /// A node by its id and name.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Named<'a> {
+pub struct NodeRef<'a> {
     id: &'a str,
     short_name: &'a str,
 }
 
 /// Ids and names.
-pub fn names<'a>(all: impl Iterator<Item = &'a Node>) -> Vec<Named<'a>> {
-    all.map(|node| Named { id: &node.id, short_name: &node.name }).collect()
+pub fn names<'a>(all: impl Iterator<Item = &'a Node>) -> Vec<NodeRef<'a>> {
+    all.map(|node| NodeRef { id: &node.id, short_name: &node.name }).collect()
 }
 
 /// A node with what it needs.
@@ -93,25 +93,23 @@ pub fn names<'a>(all: impl Iterator<Item = &'a Node>) -> Vec<Named<'a>> {
 pub struct WithDependencies<'a> {
     #[serde(flatten)]
     node: NodeView<'a>,
-    resolved_dependencies: Vec<Resolved<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Resolved<'a> {
-    id: &'a str,
-    short_name: &'a str,
-    kind: &'static str,
-    #[serde(flatten)]
-    rest: ResolvedRest<'a>,
+    resolved_dependencies: Vec<DependencyView<'a>>,
 }
 
 /// A reference says where it leads before what was decided.
 #[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum ResolvedRest<'a> {
-    Task { status: &'static str, decisions: &'a [String], attachments: Option<Vec<AttachmentView<'a>>> },
-    Ref { vine: &'a str, decisions: &'a [String] },
+#[serde(rename_all = "camelCase")]
+struct DependencyView<'a> {
+    id: &'a str,
+    short_name: &'a str,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    vine: Option<&'a str>,
+    decisions: &'a [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    attachments: Option<Vec<AttachmentView<'a>>>,
 }
 
 /// A node with what it needs.
@@ -120,15 +118,10 @@ pub fn with_dependencies<'a>(graph: &'a Graph, one: &'a Node) -> WithDependencie
     WithDependencies { node: node(one), resolved_dependencies: known.map(|node| resolved(node)).collect() }
 }
 
-fn resolved(node: &Node) -> Resolved<'_> {
-    let decisions = node.decisions.as_slice();
-    let rest = match &node.kind {
-        Kind::Task { status, .. } => {
-            ResolvedRest::Task { status: status.word(), decisions, attachments: attachments(node) }
-        }
-        Kind::Ref { vine } => ResolvedRest::Ref { vine, decisions },
-    };
-    Resolved { id: &node.id, short_name: &node.name, kind: kind(node), rest }
+fn resolved(node: &Node) -> DependencyView<'_> {
+    let (vine, decisions, attachments) = (vine(node), node.decisions.as_slice(), attachments(node));
+    let (kind, status) = (kind(node), node.status().map(Status::word));
+    DependencyView { id: &node.id, short_name: &node.name, kind, status, vine, decisions, attachments }
 }
 
 /// A node with what it needs and who needs it.
@@ -163,49 +156,27 @@ pub fn context<'a>(graph: &'a Graph, edges: &Edges, at: usize) -> Context<'a> {
 #[derive(Debug, Serialize)]
 pub struct Next<'a> {
     #[serde(flatten)]
-    lists: Lists<'a>,
-    progress: ProgressView<'a>,
+    lists: NextLists<'a>,
+    progress: Value,
 }
 
 /// What `vine_write` answers.
 #[derive(Debug, Serialize)]
-pub struct Written<'a> {
+pub struct WriteView<'a> {
     summary: String,
-    progress: ProgressView<'a>,
+    progress: Value,
     #[serde(flatten)]
-    lists: Lists<'a>,
+    lists: NextLists<'a>,
     #[serde(skip_serializing_if = "Option::is_none")]
     claimed: Option<Vec<WithDependencies<'a>>>,
 }
 
 #[derive(Debug, Serialize)]
-struct Lists<'a> {
+struct NextLists<'a> {
     ready_to_start: Vec<NodeView<'a>>,
     ready_to_complete: Vec<NodeView<'a>>,
     blocked: Vec<NodeView<'a>>,
     needs_expansion: Vec<RefView<'a>>,
-}
-
-#[derive(Debug, Serialize)]
-struct ProgressView<'a> {
-    total: usize,
-    complete: usize,
-    percentage: u64,
-    ready_count: usize,
-    root_id: &'a str,
-    root_status: &'static str,
-    by_status: ByStatus,
-}
-
-/// In the order in which progress is told.
-#[derive(Debug, Serialize)]
-struct ByStatus {
-    complete: usize,
-    notstarted: usize,
-    planning: usize,
-    blocked: usize,
-    started: usize,
-    reviewing: usize,
 }
 
 /// What `vine_next` answers.
@@ -219,13 +190,13 @@ pub fn written<'a>(
     graph: &'a Graph,
     frontier: &Frontier,
     claimed: Option<Vec<WithDependencies<'a>>>,
-) -> Written<'a> {
-    Written { summary, progress: progress(graph, frontier), lists: lists(graph, frontier), claimed }
+) -> WriteView<'a> {
+    WriteView { summary, progress: progress(graph, frontier), lists: lists(graph, frontier), claimed }
 }
 
-fn lists<'a>(graph: &'a Graph, frontier: &Frontier) -> Lists<'a> {
+fn lists<'a>(graph: &'a Graph, frontier: &Frontier) -> NextLists<'a> {
     let list = |places: &[u32]| nodes(places.iter().map(|at| &*graph.nodes()[*at as usize]));
-    Lists {
+    NextLists {
         ready_to_start: list(&frontier.ready_to_start),
         ready_to_complete: list(&frontier.ready_to_complete),
         blocked: list(&frontier.blocked),
@@ -233,25 +204,25 @@ fn lists<'a>(graph: &'a Graph, frontier: &Frontier) -> Lists<'a> {
     }
 }
 
-fn progress<'a>(graph: &'a Graph, frontier: &Frontier) -> ProgressView<'a> {
+fn progress(graph: &Graph, frontier: &Frontier) -> Value {
     let progress: &Progress = &frontier.progress;
     let root = graph.nodes().first();
-    ProgressView {
-        total: progress.total,
-        complete: progress.of(Status::Complete),
-        percentage: progress.percentage(),
-        ready_count: frontier.ready_to_start.len(),
-        root_id: root.map_or("", |root| &*root.id),
-        root_status: root.and_then(|root| root.status()).map_or("ref", Status::word),
-        by_status: ByStatus {
-            complete: progress.of(Status::Complete),
-            notstarted: progress.of(Status::NotStarted),
-            planning: progress.of(Status::Planning),
-            blocked: progress.of(Status::Blocked),
-            started: progress.of(Status::Started),
-            reviewing: progress.of(Status::Reviewing),
+    json!({
+        "total": progress.total,
+        "complete": progress.of(Status::Complete),
+        "percentage": progress.percentage(),
+        "ready_count": frontier.ready_to_start.len(),
+        "root_id": root.map_or("", |root| &*root.id),
+        "root_status": root.and_then(|root| root.status()).map_or("ref", Status::word),
+        "by_status": {
+            "complete": progress.of(Status::Complete),
+            "notstarted": progress.of(Status::NotStarted),
+            "planning": progress.of(Status::Planning),
+            "blocked": progress.of(Status::Blocked),
+            "started": progress.of(Status::Started),
+            "reviewing": progress.of(Status::Reviewing),
         },
-    }
+    })
 }
 
 /// A summary for people.
@@ -271,13 +242,13 @@ fn kind(node: &Node) -> &'static str {
 
 fn vine(node: &Node) -> Option<&str> {
     match &node.kind {
-        Kind::Ref { vine } => Some(vine),
-        Kind::Task { .. } => None,
+        NodeKind::Ref { vine } => Some(vine),
+        NodeKind::Task { .. } => None,
     }
 }
 
 fn attachments(node: &Node) -> Option<Vec<AttachmentView<'_>>> {
-    let Kind::Task { attachments, .. } = &node.kind else { return None };
+    let NodeKind::Task { attachments, .. } = &node.kind else { return None };
     let views =
         attachments.iter().map(|Attachment { class, mime, uri }| AttachmentView { class: class.word(), mime, uri });
     Some(views.collect())

@@ -7,13 +7,13 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::error::VineError;
-use super::model::{Annotations, Attachment, Class, Graph, Head, Index, Kind, Node, Status};
+use super::model::{Annotations, Attachment, Class, Graph, Head, Index, Node, NodeKind, Status};
 use super::nodes::Nodes;
 use super::operations::Operation;
 
 /// A graph while it is changed.
 #[derive(Debug)]
-pub struct Draft {
+pub struct GraphDraft {
     head: Arc<Head>,
     /// What was removed is still there, so that all others stay where they are.
     nodes: Nodes,
@@ -29,14 +29,13 @@ pub struct Draft {
 
 /// What came out of a draft.
 #[derive(Debug)]
-pub struct Drafted {
-    /// The graph.
+pub struct EditedGraph {
     pub graph: Graph,
     /// Which nodes may be others, if nodes, edges and uris are those of the graph it began with.
     pub changed: Option<Vec<usize>>,
 }
 
-impl Draft {
+impl GraphDraft {
     /// Begins with a graph.
     pub fn of(graph: &Graph) -> Self {
         Self {
@@ -73,12 +72,12 @@ impl Draft {
                 Err(VineError::Operation("The \"extract_to_ref\" operation is handled at the server level.".to_owned()))
             }
             Operation::AddTask { id, name, status, description, depends_on, annotations } => {
-                let kind = Kind::Task { status: status.unwrap_or(Status::NotStarted), attachments: Vec::new() };
+                let kind = NodeKind::Task { status: status.unwrap_or(Status::NotStarted), attachments: Vec::new() };
                 let node = new_node((id, name), description.as_deref(), depends_on, &[], annotations.clone(), kind);
                 self.append(node)
             }
             Operation::AddRef { id, name, vine, description, depends_on, decisions } => {
-                let kind = Kind::Ref { vine: vine.clone() };
+                let kind = NodeKind::Ref { vine: vine.clone() };
                 let annotations = Annotations::new();
                 let node = new_node((id, name), description.as_deref(), depends_on, decisions, annotations, kind);
                 self.refuse_known(id)?;
@@ -101,7 +100,7 @@ impl Draft {
                 replace(&mut node.description, description);
                 replace(&mut node.decisions, decisions);
                 replace(&mut node.annotations, annotations);
-                if let (Kind::Task { attachments: old, .. }, Some(new)) = (&mut node.kind, attachments) {
+                if let (NodeKind::Task { attachments: old, .. }, Some(new)) = (&mut node.kind, attachments) {
                     *old = new;
                 }
                 Ok(())
@@ -112,9 +111,9 @@ impl Draft {
                 let words = |words: &str| VineError::Operation(words.to_owned());
                 self.same_shape = false;
                 match &mut self.node_mut(id)?.kind {
-                    Kind::Task { .. } => Err(words("updateRefUri can only be called on ref nodes")),
-                    Kind::Ref { .. } if uri.is_empty() => Err(words("Ref URI must be a non-empty string")),
-                    Kind::Ref { vine } => {
+                    NodeKind::Task { .. } => Err(words("updateRefUri can only be called on ref nodes")),
+                    NodeKind::Ref { .. } if uri.is_empty() => Err(words("Ref URI must be a non-empty string")),
+                    NodeKind::Ref { vine } => {
                         vine.clone_from(uri);
                         Ok(())
                     }
@@ -139,18 +138,18 @@ impl Draft {
         place.name = ref_name.unwrap_or(&node.name).to_owned();
         place.description = String::new();
         place.decisions = Vec::new();
-        place.kind = Kind::Ref { vine: vine.to_owned() };
+        place.kind = NodeKind::Ref { vine: vine.to_owned() };
         Ok(Graph::new(Arc::new(head), [Arc::new(child)].into_iter().collect()))
     }
 
     /// The graph as it is now.
-    pub fn finish(self) -> Drafted {
+    pub fn finish(self) -> EditedGraph {
         let Self { head, nodes, removed, index, changed, same_shape, .. } = self;
         let graph = match removed.is_empty() {
             true => Graph::indexed(head, nodes, index),
             false => Graph::new(head, left(&nodes, &removed).map(|(_, node)| Arc::clone(node)).collect()),
         };
-        Drafted { graph, changed: Some(changed).filter(|_| same_shape) }
+        EditedGraph { graph, changed: Some(changed).filter(|_| same_shape) }
     }
 
     fn position(&self, id: &str) -> Result<usize, VineError> {
@@ -168,10 +167,8 @@ impl Draft {
     }
 
     fn refuse_known(&self, id: &str) -> Result<(), VineError> {
-        match self.index.contains_key(id) {
-            true => Err(VineError::Operation(format!("Task \"{id}\" already exists."))),
-            false => Ok(()),
-        }
+        let known = || VineError::Operation(format!("Task \"{id}\" already exists."));
+        if self.index.contains_key(id) { Err(known()) } else { Ok(()) }
     }
 
     fn append(&mut self, node: Node) -> Result<(), VineError> {
@@ -213,7 +210,7 @@ impl Draft {
         if self.node(id)?.is_ref() {
             return Err(cannot(verb, id));
         }
-        if let Kind::Task { status: old, .. } = &mut self.node_mut(id)?.kind {
+        if let NodeKind::Task { status: old, .. } = &mut self.node_mut(id)?.kind {
             *old = status;
         }
         Ok(())
@@ -273,7 +270,7 @@ fn new_node(
     depends_on: &[String],
     decisions: &[String],
     annotations: Annotations,
-    kind: Kind,
+    kind: NodeKind,
 ) -> Node {
     Node {
         id: id.into(),

@@ -5,14 +5,13 @@ use super::model::Graph;
 /// Edges of a graph all of whose dependencies exist, in both directions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edges {
-    needs: Rows,
-    needed_by: Rows,
+    needs: Adjacency,
+    needed_by: Adjacency,
 }
 
 /// A dependency that no node has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Dangling {
-    /// Whose dependency.
+pub struct MissingTarget {
     pub node: usize,
     /// Which of its list.
     pub which: usize,
@@ -20,13 +19,13 @@ pub struct Dangling {
 
 /// Lists of numbers, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-struct Rows {
+struct Adjacency {
     /// Where each list ends.
     ends: Vec<u32>,
     items: Vec<u32>,
 }
 
-impl Rows {
+impl Adjacency {
     fn row(&self, at: usize) -> &[u32] {
         let start = at.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
         &self.items[start..self.ends[at] as usize]
@@ -35,7 +34,7 @@ impl Rows {
 
 impl Edges {
     /// Looks every dependency up; the nodes are taken in this order, so that it decides which dangling one is told.
-    pub fn of(graph: &Graph, order: impl Iterator<Item = usize>) -> Result<Self, Dangling> {
+    pub fn of(graph: &Graph, order: impl Iterator<Item = usize>) -> Result<Self, MissingTarget> {
         let nodes = graph.nodes();
         let count: usize = nodes.iter().map(|node| node.dependencies.len()).sum();
         let mut ends: Vec<u32> = Vec::with_capacity(nodes.len());
@@ -48,10 +47,10 @@ impl Edges {
         for node in order {
             let start = ends[node] as usize - nodes[node].dependencies.len();
             for (which, id) in nodes[node].dependencies.iter().enumerate() {
-                items[start + which] = *graph.index().get(id).ok_or(Dangling { node, which })?;
+                items[start + which] = *graph.index().get(id).ok_or(MissingTarget { node, which })?;
             }
         }
-        let needs = Rows { ends, items };
+        let needs = Adjacency { ends, items };
         let needed_by = reversed(&needs, nodes.len());
         Ok(Self { needs, needed_by })
     }
@@ -72,13 +71,13 @@ impl Edges {
     }
 
     /// About how many bytes it takes.
-    pub fn weight(&self) -> usize {
-        let of = |rows: &Rows| 4 * (rows.ends.len() + rows.items.len());
+    pub fn memory_bytes(&self) -> usize {
+        let of = |rows: &Adjacency| 4 * (rows.ends.len() + rows.items.len());
         of(&self.needs) + of(&self.needed_by)
     }
 }
 
-fn reversed(needs: &Rows, nodes: usize) -> Rows {
+fn reversed(needs: &Adjacency, nodes: usize) -> Adjacency {
     // The node that was last seen to need each one: a double in its list is not counted again.
     const NOBODY: u32 = u32::MAX;
     let mut last = vec![NOBODY; nodes];
@@ -105,5 +104,5 @@ fn reversed(needs: &Rows, nodes: usize) -> Rows {
             next[need] += 1;
         }
     }
-    Rows { ends, items }
+    Adjacency { ends, items }
 }

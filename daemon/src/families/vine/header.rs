@@ -4,7 +4,7 @@
 //! the right end, so that no header, however many blanks or parentheses it has, takes more than linear time.
 
 use super::model::{Annotations, Status};
-use super::space::{is_break, is_space, trim};
+use super::whitespace::{is_break, is_space, trim};
 
 /// What a header says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -14,14 +14,13 @@ pub struct Header<'a> {
     /// As short as the pattern allows.
     pub name: &'a str,
     /// What stands in the parentheses after the name.
-    pub what: What<'a>,
-    /// After that.
+    pub what: HeaderValue<'a>,
     pub annotations: Annotations,
 }
 
 /// What stands in the parentheses after the name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What<'a> {
+pub enum HeaderValue<'a> {
     /// Of a task.
     Status(Status),
     /// Of a reference.
@@ -50,22 +49,22 @@ fn id(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Finds where the parentheses that end at a place begin, and what is in them.
-type Before = for<'a> fn(&'a str, usize) -> Option<(usize, What<'a>)>;
+type BackwardParser = for<'a> fn(&'a str, usize) -> Option<(usize, HeaderValue<'a>)>;
 
-fn status_before(text: &str, close: usize) -> Option<(usize, What<'_>)> {
+fn status_before(text: &str, close: usize) -> Option<(usize, HeaderValue<'_>)> {
     let (before, word) = text[..close].rsplit_once('(')?;
-    Some((before.len(), What::Status(Status::parse(word)?)))
+    Some((before.len(), HeaderValue::Status(Status::parse(word)?)))
 }
 
-fn uri_before(text: &str, close: usize) -> Option<(usize, What<'_>)> {
+fn uri_before(text: &str, close: usize) -> Option<(usize, HeaderValue<'_>)> {
     // A uri has no white space in it, and white space before it: it is the whole of a word.
     let open = text[..close].rfind(is_space).map_or(0, |at| at + text[at..].chars().next().map_or(0, char::len_utf8));
     let uri = text[open..close].strip_prefix('(').filter(|uri| !uri.is_empty())?;
-    Some((open, What::Uri(uri)))
+    Some((open, HeaderValue::Uri(uri)))
 }
 
 /// What follows the id: white space, a name, white space, parentheses, annotations.
-fn name_and_what(text: &str, before: Before) -> Option<(&str, What<'_>, Annotations)> {
+fn name_and_what(text: &str, before: BackwardParser) -> Option<(&str, HeaderValue<'_>, Annotations)> {
     let start = text.len() - text.trim_start_matches(is_space).len();
     if start == 0 || !text.ends_with(')') {
         return None;
@@ -142,8 +141,8 @@ mod tests {
         let found = parse(header);
         let found = found.as_ref().map(|header| {
             let what = match header.what {
-                What::Status(status) => status.word(),
-                What::Uri(uri) => uri,
+                HeaderValue::Status(status) => status.word(),
+                HeaderValue::Uri(uri) => uri,
             };
             (header.name, what)
         });
@@ -265,8 +264,8 @@ mod tests {
             let header = format!("[a]{text}");
             let header = trim(&header);
             let found = parse(header).map(|header| (header.name.to_owned(), match header.what {
-                What::Status(status) => status.word(),
-                What::Uri(_) => "",
+                HeaderValue::Status(status) => status.word(),
+                HeaderValue::Uri(_) => "",
             }));
             proptest::prop_assert_eq!(found, by_trial(&header[3..]));
         }

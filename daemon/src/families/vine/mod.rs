@@ -5,7 +5,7 @@
 //! like a plan is never shown.
 
 /// White space, lines and order as the format means them.
-pub mod space;
+pub mod whitespace;
 
 /// What a plan is.
 pub mod model;
@@ -55,7 +55,6 @@ pub mod paths;
 /// What the tools take.
 pub mod arguments;
 
-/// The verbs.
 pub mod ops;
 
 /// The table of tools.
@@ -74,22 +73,21 @@ mod properties;
 use serde_json::{Map, Value};
 use trellis_protocol::Failure;
 
-use super::{Envelope, Family, InUnion};
+use super::{ErrorFormat, Family, ToolNaming};
 use crate::disk::RelativePath;
-use crate::families::edit::Unwritable;
-use crate::tools::{Resource, Tool};
+use crate::families::edit::EditError;
+use crate::families::{Resource, Tool};
 use error::VineError;
 
-/// The family.
 #[derive(Debug)]
 pub struct Vine;
 
 impl Family for Vine {
     const NAME: &'static str = "vine";
-    const ENVELOPE: Envelope = Envelope::Text;
-    const IN_UNION: InUnion = InUnion::SameNames;
-    const STRICT_URIS: bool = true;
-    const ABOUT: &'static str = "vine_*: plans as task graphs in .vine files: vine_next says what can start, vine_write \
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::Text;
+    const TOOL_NAMING: ToolNaming = ToolNaming::Own;
+    const UNKNOWN_URI_IS_INVALID_PARAMS: bool = true;
+    const INSTRUCTION: &'static str = "vine_*: plans as task graphs in .vine files: vine_next says what can start, vine_write \
                                  changes statuses, tasks and dependencies, vine_expand takes in another plan.";
 
     const PROJECT_MARKS: &'static [&'static str] = &["*.vine"];
@@ -106,8 +104,8 @@ impl Family for Vine {
         VineError::ReadOnly.into()
     }
 
-    fn unwritten(path: &RelativePath, why: &Unwritable) -> Failure {
-        VineError::Unwritten { path: path.clone(), why: why.clone() }.into()
+    fn write_failure(path: &RelativePath, why: &EditError) -> Failure {
+        VineError::Write { path: path.clone(), why: why.clone() }.into()
     }
 
     fn needs_roots(arguments: &Map<String, Value>) -> bool {

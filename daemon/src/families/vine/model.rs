@@ -19,7 +19,6 @@ pub const VERSION: &str = "1.2.0";
 /// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Status {
-    /// Done.
     Complete,
     /// Somebody is at it.
     Started,
@@ -113,7 +112,7 @@ pub type Annotations = BTreeMap<String, Vec<String>>;
 pub struct Node {
     /// Unique in its graph.
     pub id: Arc<str>,
-    /// One line.
+    /// A single line of text.
     pub name: String,
     /// Lines joined with LF.
     pub description: String,
@@ -124,49 +123,39 @@ pub struct Node {
     /// In the header.
     pub annotations: Annotations,
     /// Which of the two.
-    pub kind: Kind,
+    pub kind: NodeKind,
 }
 
 /// What distinguishes tasks from references.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Kind {
-    /// Work.
-    Task {
-        /// How far it is.
-        status: Status,
-        /// What belongs to it.
-        attachments: Vec<Attachment>,
-    },
-    /// Another plan in place of a task.
-    Ref {
-        /// Where it is.
-        vine: String,
-    },
+pub enum NodeKind {
+    /// A task of this plan: how far it is, and what belongs to it.
+    Task { status: Status, attachments: Vec<Attachment> },
+    /// Another plan in place of a task, and where that plan is.
+    Ref { vine: String },
 }
 
 impl Node {
     /// The status of a task; a reference has none.
     pub fn status(&self) -> Option<Status> {
         match &self.kind {
-            Kind::Task { status, .. } => Some(*status),
-            Kind::Ref { .. } => None,
+            NodeKind::Task { status, .. } => Some(*status),
+            NodeKind::Ref { .. } => None,
         }
     }
 
     /// Whether another plan stands here.
     pub fn is_ref(&self) -> bool {
-        matches!(self.kind, Kind::Ref { .. })
+        matches!(self.kind, NodeKind::Ref { .. })
     }
 }
 
 /// What stands above the blocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Head {
-    /// Three numbers.
     pub version: String,
     /// Empty is not absent.
     pub title: Option<String>,
-    /// Between blocks.
     pub delimiter: String,
     /// Put before ids when another plan takes this one in; empty is not absent.
     pub prefix: Option<String>,

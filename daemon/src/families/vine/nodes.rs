@@ -28,7 +28,6 @@ impl Nodes {
         self.blocks.is_empty()
     }
 
-    /// The root.
     pub fn first(&self) -> Option<&Arc<Node>> {
         self.get(0)
     }
@@ -102,7 +101,7 @@ impl FromIterator<Arc<Node>> for Nodes {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::{Annotations, Kind, Status};
+    use super::super::model::{Annotations, NodeKind, Status};
     use super::*;
 
     fn node(number: usize) -> Arc<Node> {
@@ -113,7 +112,7 @@ mod tests {
             dependencies: Vec::new(),
             decisions: Vec::new(),
             annotations: Annotations::new(),
-            kind: Kind::Task { status: Status::Started, attachments: Vec::new() },
+            kind: NodeKind::Task { status: Status::Started, attachments: Vec::new() },
         })
     }
 

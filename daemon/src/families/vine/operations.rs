@@ -9,16 +9,13 @@ use super::model::{Annotations, Status};
 /// One change, as asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
-    /// A new plan; first or not at all.
-    Create {
-        /// Of the format.
-        version: Option<String>,
-    },
+    /// A new plan, in this version of the format; first or not at all.
+    Create { version: Option<String> },
     /// A task at the end.
     AddTask {
         /// Not there yet.
         id: String,
-        /// One line.
+        /// A single line of text.
         name: String,
         /// Not started unless said.
         status: Option<Status>,
@@ -29,32 +26,17 @@ pub enum Operation {
         /// In the header.
         annotations: Annotations,
     },
-    /// A node and all edges to it go.
-    RemoveTask {
-        /// Not the root.
-        id: String,
-    },
-    /// Another status.
-    SetStatus {
-        /// A task.
-        id: String,
-        /// Any.
-        status: Status,
-    },
-    /// Somebody starts a task.
-    Claim {
-        /// A task.
-        id: String,
-        /// Nobody else may have begun it.
-        exclusive: bool,
-    },
+    /// A node, which is not the root, and all edges to it go.
+    RemoveTask { id: String },
+    /// A task, not a reference, gets another status.
+    SetStatus { id: String, status: Status },
+    /// Somebody starts a task; if exclusive, nobody else may have begun it.
+    Claim { id: String, exclusive: bool },
     /// Other words; each given field replaces the old one.
     Update {
-        /// A node.
         id: String,
-        /// One line.
+        /// A single line of text.
         name: Option<String>,
-        /// Lines.
         description: Option<String>,
         /// All of them.
         decisions: Option<Vec<String>>,
@@ -64,24 +46,14 @@ pub enum Operation {
         annotations: Option<Annotations>,
     },
     /// One more thing that a node needs.
-    AddDep {
-        /// Who needs.
-        task: String,
-        /// What.
-        dep: String,
-    },
-    /// One thing less.
-    RemoveDep {
-        /// Who needed.
-        task: String,
-        /// What.
-        dep: String,
-    },
+    AddDep { task: String, dep: String },
+    /// One thing less that a node needs.
+    RemoveDep { task: String, dep: String },
     /// A reference at the end.
     AddRef {
         /// Not there yet.
         id: String,
-        /// One line.
+        /// A single line of text.
         name: String,
         /// Where the other plan is.
         vine: String,
@@ -92,22 +64,11 @@ pub enum Operation {
         /// None unless said.
         decisions: Vec<String>,
     },
-    /// The other plan is elsewhere.
-    UpdateRefUri {
-        /// A reference.
-        id: String,
-        /// Where it is now.
-        uri: String,
-    },
-    /// A task becomes a plan of its own, with a reference in its place.
-    ExtractToRef {
-        /// Not the root.
-        id: String,
-        /// Where the new plan shall be.
-        vine: String,
-        /// The task's name unless said.
-        ref_name: Option<String>,
-    },
+    /// The other plan of a reference is at this URI now.
+    UpdateRefUri { id: String, uri: String },
+    /// A task, which is not the root, becomes a plan of its own at `vine`, with a reference in its place. That has the
+    /// task's name unless said.
+    ExtractToRef { id: String, vine: String, ref_name: Option<String> },
 }
 
 impl Operation {

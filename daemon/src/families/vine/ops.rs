@@ -1,13 +1,13 @@
 //! The verbs: what was seen and the arguments come in, an answer and, where something is to change, an edit go out.
 //! Pure; the order of the checks is what callers know: the file, its text, its soundness, then what was asked.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
 
 use super::answers::{self, WithDependencies};
-use super::apply::Draft;
+use super::apply::GraphDraft;
 use super::arguments::{Action, ExpandArgs, ReadArgs, WriteArgs};
 use super::edges::Edges;
 use super::error::VineError;
@@ -15,54 +15,53 @@ use super::expand::{Expanded, expand as expanded};
 use super::frontier::{Frontier, frontier, frontier_after};
 use super::model::{Graph, Status, VERSION};
 use super::operations::Operation;
-use super::paths::{Ground, Sought, is_vine, new_file};
+use super::paths::{PlanLookup, PlanSearchPaths, is_vine, new_file};
 use super::plan::Plan;
 use super::query;
 use super::render::render;
 use super::validate::{validate, validate_in};
-use crate::disk::RelativePath;
+use crate::disk::{LoadedModel, ReadError, RelativePath, ResolvedPath, SymlinkPolicy, TreeLocation};
+use crate::families::Answer;
 use crate::families::edit::Edit;
-use crate::families::need::{Found, Links, ModelSeen, Place, Unseen};
-use crate::tools::Answer;
 
 /// Under which name answers carry the hash of the file.
 const HASH: &str = "trellis/hash";
 
 /// What looking for a file gives: where the first candidate is, and what is there.
-pub type Looked = (Option<Found>, Option<Result<ModelSeen<Plan>, Unseen>>);
+pub type PlanRead = (Option<ResolvedPath>, Option<Result<LoadedModel<Plan>, ReadError>>);
 
 /// A file that was found and may be shown.
 #[derive(Debug)]
-pub struct Opened {
-    place: Place,
+pub struct OpenPlan {
+    place: TreeLocation,
     path: RelativePath,
-    seen: ModelSeen<Plan>,
+    seen: LoadedModel<Plan>,
 }
 
-impl Opened {
+impl OpenPlan {
     /// A file that does not call itself a plan must begin as one, or nothing of it is shown.
-    pub fn of(sought: &Sought, (found, seen): Looked) -> Result<Self, VineError> {
-        let unseen = |why: Unseen| {
+    pub fn of(lookup: &PlanLookup, (found, seen): PlanRead) -> Result<Self, VineError> {
+        let read_error = |why: ReadError| {
             let resolved = match &found {
-                Some(found) => sought.candidates.get(found.which),
-                None => sought.otherwise.as_ref(),
+                Some(found) => lookup.candidates.get(found.which),
+                None => lookup.reported_path.as_ref(),
             };
             let resolved = resolved.map(|path| path.to_string_lossy().into_owned());
-            let file = sought.argument.clone();
-            let is_nowhere = sought.is_nowhere;
-            VineError::Unseen { resolved: resolved.filter(|path| *path != file), file, why, is_nowhere }
+            let file = lookup.argument.clone();
+            let lacks_base = lookup.lacks_base;
+            VineError::Read { resolved: resolved.filter(|path| *path != file), file, why, lacks_base }
         };
         let (place, path) = match &found {
-            Some(Found { file, .. }) => file.clone().map_err(&unseen)?,
+            Some(ResolvedPath { file, .. }) => file.clone().map_err(&read_error)?,
             None => match seen {
                 // A link that leads nowhere; or it came into being between two looks.
-                None | Some(Ok(_) | Err(Unseen::Link)) => return Err(unseen(Unseen::Missing)),
-                Some(Err(why)) => return Err(unseen(why)),
+                None | Some(Ok(_) | Err(ReadError::SymlinkRefused)) => return Err(read_error(ReadError::Missing)),
+                Some(Err(why)) => return Err(read_error(why)),
             },
         };
-        let seen = seen.unwrap_or(Err(Unseen::Missing)).map_err(&unseen)?;
+        let seen = seen.unwrap_or(Err(ReadError::Missing)).map_err(&read_error)?;
         if !is_vine(path.as_str()) && !seen.model.has_magic {
-            return Err(VineError::NotVine(sought.argument.clone()));
+            return Err(VineError::NotVine(lookup.argument.clone()));
         }
         Ok(Self { place, path, seen })
     }
@@ -78,19 +77,16 @@ impl Opened {
             let (file, expected, actual) = (file.to_owned(), expected.to_owned(), self.plan().hash().to_owned());
             return Err(VineError::Changed { file, expected, actual });
         }
-        match self.plan().is_text {
-            true => Ok(()),
-            false => Err(VineError::NotText(file.to_owned())),
-        }
+        if self.plan().is_text { Ok(()) } else { Err(VineError::NotText(file.to_owned())) }
     }
 
     fn replaced_by(self, edit: Edit, plan: Plan) -> Edit {
-        let (plan, ModelSeen { digest, identity, model: before }) = (Arc::new(plan), self.seen);
-        edit.replace_digest(self.place, self.path, Links::Never, digest, text_of(&plan))
-            .seen_in(identity)
-            .held((!before.text().is_empty()).then(|| text_of(&before)))
+        let (plan, LoadedModel { digest, stamp, model: before }) = (Arc::new(plan), self.seen);
+        edit.replace_digest(self.place, self.path, SymlinkPolicy::Refuse, digest, text_of(&plan))
+            .expect_stamp(stamp)
+            .expect_bytes((!before.text().is_empty()).then(|| text_of(&before)))
             .with_model(Arc::clone(&plan))
-            .with_stamp(HASH, move || plan.hash_after(&before).to_owned())
+            .with_deferred_meta(HASH, move || plan.hash_after(&before).to_owned())
     }
 }
 
@@ -106,8 +102,8 @@ fn text_of(plan: &Arc<Plan>) -> Bytes {
 }
 
 /// What `vine_read` tells.
-pub fn read(opened: &Opened, args: &ReadArgs) -> Result<Answer, VineError> {
-    let (graph, edges) = opened.plan().sound()?;
+pub fn read(opened: &OpenPlan, args: &ReadArgs) -> Result<Answer, VineError> {
+    let (graph, edges) = opened.plan().validated()?;
     let all = || graph.nodes().iter().map(|node| &**node);
     let at = |action: &str| {
         let none = || VineError::Operation(format!("id is required for action \"{action}\"."));
@@ -143,7 +139,7 @@ pub fn read(opened: &Opened, args: &ReadArgs) -> Result<Answer, VineError> {
 }
 
 /// What can be done next.
-pub fn next(opened: &Opened) -> Result<Answer, VineError> {
+pub fn next(opened: &OpenPlan) -> Result<Answer, VineError> {
     let (graph, frontier) = opened.plan().frontier()?;
     Ok(Answer::pretty(answers::next(graph, frontier)).with_meta(HASH, opened.plan().hash()))
 }
@@ -152,17 +148,17 @@ pub fn next(opened: &Opened) -> Result<Answer, VineError> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Targets {
     /// The plan that is changed; none if it is to be created.
-    pub sought: Option<Sought>,
+    pub lookup: Option<PlanLookup>,
     /// The plan that is created, as it was named and where it shall be.
     pub new: Option<(String, Option<PathBuf>)>,
 }
 
 impl Targets {
     /// Of a batch.
-    pub fn of(args: &WriteArgs, ground: &Ground) -> Result<Self, VineError> {
-        let new = |name: &str| Some((name.to_owned(), new_file(name, ground)));
+    pub fn of(args: &WriteArgs, search_paths: &PlanSearchPaths) -> Result<Self, VineError> {
+        let new = |name: &str| Some((name.to_owned(), new_file(name, search_paths)));
         if matches!(args.operations.first(), Some(Operation::Create { .. })) {
-            return Ok(Self { sought: None, new: new(&args.file) });
+            return Ok(Self { lookup: None, new: new(&args.file) });
         }
         let mut extracted = args.operations.iter().filter_map(|operation| match operation {
             Operation::ExtractToRef { vine, .. } => Some(vine),
@@ -173,28 +169,29 @@ impl Targets {
             let words = "At most one extract_to_ref operation is allowed per batch.";
             return Err(VineError::Operation(words.to_owned()));
         }
-        Ok(Self { sought: Some(Sought::of(&args.file, ground)), new: child.and_then(|child| new(child)) })
+        Ok(Self { lookup: Some(PlanLookup::of(&args.file, search_paths)), new: child.and_then(|child| new(child)) })
     }
 }
 
 /// Applies a batch: all of it, or nothing.
 pub fn write(
     targets: &Targets,
-    looked: Option<Looked>,
+    looked: Option<PlanRead>,
     is_taken: bool,
     args: &WriteArgs,
 ) -> Result<(Answer, Edit), VineError> {
     let new = |(name, path): &(String, Option<PathBuf>)| new_place(name, path.as_deref(), is_taken);
-    let (Some(sought), Some(looked)) = (&targets.sought, looked) else {
+    let (Some(lookup), Some(looked)) = (&targets.lookup, looked) else {
         let (plan, answer) = created(args)?;
         let (place, path) = targets.new.as_ref().map_or_else(|| Err(no_file()), new)?;
         let plan = Arc::new(plan);
-        let edit = Edit::nothing().create(place, path, Links::Never, text_of(&plan)).with_model(Arc::clone(&plan));
-        return Ok((answer, edit.with_stamp(HASH, move || plan.hash().to_owned())));
+        let edit =
+            Edit::nothing().create(place, path, SymlinkPolicy::Refuse, text_of(&plan)).with_model(Arc::clone(&plan));
+        return Ok((answer, edit.with_deferred_meta(HASH, move || plan.hash().to_owned())));
     };
-    let opened = Opened::of(sought, looked)?;
+    let opened = OpenPlan::of(lookup, looked)?;
     opened.check_writable(&args.file, args.if_match.as_deref())?;
-    let mut draft = Draft::of(opened.plan().graph()?);
+    let mut draft = GraphDraft::of(opened.plan().graph()?);
     let mut child = None;
     let mut rest: Vec<&Operation> = Vec::with_capacity(args.operations.len());
     for operation in &args.operations {
@@ -210,11 +207,11 @@ pub fn write(
     let drafted = draft.finish();
     let sound = match &drafted.changed {
         Some(changed) => {
-            let edges = opened.plan().sound()?.1;
+            let edges = opened.plan().validated()?.1;
             let frontier = frontier_after(opened.plan().frontier()?.1, &drafted.graph, edges, changed);
             (Arc::clone(edges), Arc::new(frontier))
         }
-        None => sound(&drafted.graph)?,
+        None => validated(&drafted.graph)?,
     };
     let claimed = match child {
         Some(_) => None,
@@ -223,24 +220,24 @@ pub fn write(
     let (plan, answer) = finished(&drafted.graph, sound, Some(opened.plan()), &args.operations, claimed)?;
     let mut edit = Edit::nothing();
     if let Some((graph, (place, path))) = child {
-        let (child, _) = finished(&graph, self::sound(&graph)?, None, &[], None)?;
+        let (child, _) = finished(&graph, self::validated(&graph)?, None, &[], None)?;
         let child = Arc::new(child);
-        edit = edit.create(place, path, Links::Never, text_of(&child)).with_model(child);
+        edit = edit.create(place, path, SymlinkPolicy::Refuse, text_of(&child)).with_model(child);
     }
     Ok((answer, opened.replaced_by(edit, plan)))
 }
 
 /// Puts a plan in the place of a reference. The child's file stays as it is.
 pub fn expand(
-    (parent, child): (&Sought, &Sought),
-    (parent_looked, child_looked): (Looked, Looked),
+    (parent, child): (&PlanLookup, &PlanLookup),
+    (parent_looked, child_looked): (PlanRead, PlanRead),
     args: &ExpandArgs,
 ) -> Result<(Answer, Edit), VineError> {
-    let parent = Opened::of(parent, parent_looked)?;
+    let parent = OpenPlan::of(parent, parent_looked)?;
     parent.check_writable(&args.file, args.if_match.as_deref())?;
-    let (graph, _) = parent.plan().sound()?;
-    let child = Opened::of(child, child_looked)?;
-    let (child, _) = child.plan().sound()?;
+    let (graph, _) = parent.plan().validated()?;
+    let child = OpenPlan::of(child, child_looked)?;
+    let (child, _) = child.plan().validated()?;
     let Expanded { graph, order } = expanded(graph, child, &args.ref_id)?;
     let edges = Arc::new(validate_in(&graph, &order)?);
     let (written, read_back) = render(&graph, parent.plan().before())?;
@@ -253,21 +250,21 @@ pub fn expand(
 /// A new plan out of nothing.
 fn created(args: &WriteArgs) -> Result<(Plan, Answer), VineError> {
     let Some((Operation::Create { version }, rest)) = args.operations.split_first() else { return Err(no_file()) };
-    let (mut draft, mut rest) = Draft::created(version.as_deref().unwrap_or(VERSION), rest)?;
+    let (mut draft, mut rest) = GraphDraft::created(version.as_deref().unwrap_or(VERSION), rest)?;
     rest.try_for_each(|operation| draft.apply(operation))?;
     let graph = draft.finish().graph;
-    finished(&graph, sound(&graph)?, None, &args.operations, None)
+    finished(&graph, validated(&graph)?, None, &args.operations, None)
 }
 
 /// A batch that leads nowhere cannot be: every one has a file to change or to make.
 fn no_file() -> VineError {
-    VineError::Argument { field: "file", wanted: "a path" }
+    VineError::Argument { field: "file".to_owned(), wanted: "a path".into() }
 }
 
 /// What follows from a graph, if it is sound.
-type Sound = (Arc<Edges>, Arc<Frontier>);
+type ValidGraph = (Arc<Edges>, Arc<Frontier>);
 
-fn sound(graph: &Graph) -> Result<Sound, VineError> {
+fn validated(graph: &Graph) -> Result<ValidGraph, VineError> {
     let edges = validate(graph)?;
     let frontier = frontier(graph, &edges);
     Ok((Arc::new(edges), Arc::new(frontier)))
@@ -276,7 +273,7 @@ fn sound(graph: &Graph) -> Result<Sound, VineError> {
 /// The text of a sound graph, and what to say about it. The answer shows lists as they were given.
 fn finished(
     graph: &Graph,
-    (edges, frontier): Sound,
+    (edges, frontier): ValidGraph,
     before: Option<&Plan>,
     operations: &[Operation],
     claimed: Option<Vec<WithDependencies<'_>>>,
@@ -290,26 +287,23 @@ fn finished(
 
 /// One entry for each claim, as things are after the batch; what the batch removed again is left out.
 fn claimed<'a>(graph: &'a Graph, operations: &[Operation]) -> Option<Vec<WithDependencies<'a>>> {
-    let mut claims = operations
-        .iter()
-        .filter_map(|operation| match operation {
-            Operation::Claim { id, .. } => Some(id),
-            _ => None,
-        })
-        .peekable();
-    claims.peek()?;
-    let nodes = claims.filter_map(|id| graph.node(id));
-    Some(nodes.map(|node| answers::with_dependencies(graph, node)).collect())
+    let claimed = |operation: &Operation| match operation {
+        Operation::Claim { id, .. } => Some(graph.node(id)),
+        _ => None,
+    };
+    let mut nodes = operations.iter().filter_map(claimed).peekable();
+    nodes.peek()?;
+    Some(nodes.flatten().map(|node| answers::with_dependencies(graph, node)).collect())
 }
 
 /// Where a new file goes, if it may.
-fn new_place(name: &str, path: Option<&std::path::Path>, is_taken: bool) -> Result<(Place, RelativePath), VineError> {
+fn new_place(name: &str, path: Option<&Path>, is_taken: bool) -> Result<(TreeLocation, RelativePath), VineError> {
     let path = path.ok_or_else(|| VineError::NoDirectory(name.to_owned()))?;
     let names = path.file_name().and_then(|name| name.to_str()).filter(|name| is_vine(name));
-    let names = names.and_then(RelativePath::of_names).zip(path.parent());
+    let names = names.and_then(RelativePath::from_components).zip(path.parent());
     let (file, directory) = names.ok_or_else(|| VineError::NotVine(name.to_owned()))?;
     if is_taken {
         return Err(VineError::Exists(path.to_string_lossy().into_owned()));
     }
-    Ok((Place::Fixed(directory.to_owned()), file))
+    Ok((TreeLocation::Fixed(directory.to_owned()), file))
 }

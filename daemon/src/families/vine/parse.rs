@@ -7,16 +7,16 @@ use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
-use super::header::{self, Header, What};
-use super::model::{Attachment, Class, DELIMITER, Graph, Head, Index, Kind, Node};
+use super::header::{self, Header, HeaderValue};
+use super::model::{Attachment, Class, DELIMITER, Graph, Head, Index, Node, NodeKind};
 use super::nodes::Nodes;
-use super::space::{by_units, is_blank, is_space, lines, trim};
+use super::whitespace::{by_units, is_blank, is_space, lines, trim};
 
 /// Why a text is no plan.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("Line {line}: {message}")]
 pub struct ParseError {
-    /// From 1.
+    /// Counted from 1.
     pub line: usize,
     /// What is wrong there.
     pub message: String,
@@ -104,7 +104,7 @@ fn version(line: &str) -> Option<&str> {
 }
 
 /// A block while it is read.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Block<'a> {
     start: usize,
     header: Option<Header<'a>>,
@@ -119,15 +119,7 @@ pub(super) struct Block<'a> {
 impl<'a> Block<'a> {
     /// A block whose first line has this number.
     pub(super) fn at(start: usize) -> Self {
-        Self {
-            start,
-            header: None,
-            description: String::new(),
-            has_line: false,
-            dependencies: Vec::new(),
-            decisions: Vec::new(),
-            attachments: Vec::new(),
-        }
+        Self { start, ..Self::default() }
     }
 
     /// Takes the next line.
@@ -155,7 +147,7 @@ impl<'a> Block<'a> {
         } else if let Some(text) = line.strip_prefix("> ") {
             self.decisions.push(trim(text).to_owned());
         } else if let Some((class, text)) = attachment(line) {
-            if matches!(self.header, Some(Header { what: What::Uri(_), .. })) {
+            if matches!(self.header, Some(Header { what: HeaderValue::Uri(_), .. })) {
                 return Err(ParseError::at(number, "Attachments are not allowed on reference nodes"));
             }
             let class_word = class.word();
@@ -186,8 +178,8 @@ impl<'a> Block<'a> {
     pub(super) fn finish(self) -> Result<Node, ParseError> {
         let header = self.header.ok_or_else(|| ParseError::at(self.start, "Empty block — no header found"))?;
         let kind = match header.what {
-            What::Status(status) => Kind::Task { status, attachments: self.attachments },
-            What::Uri(uri) => Kind::Ref { vine: uri.to_owned() },
+            HeaderValue::Status(status) => NodeKind::Task { status, attachments: self.attachments },
+            HeaderValue::Uri(uri) => NodeKind::Ref { vine: uri.to_owned() },
         };
         Ok(Node {
             id: header.id.into(),
@@ -303,7 +295,7 @@ mod tests {
         assert_eq!(node.decisions, ["why", ""]);
         let attachment = |class, mime: &str, uri: &str| Attachment { class, mime: mime.into(), uri: uri.into() };
         let attachments = vec![attachment(Class::File, "a/b", "c d "), attachment(Class::Artifact, "", "u")];
-        assert_eq!(node.kind, Kind::Task { status: Status::Started, attachments });
+        assert_eq!(node.kind, NodeKind::Task { status: Status::Started, attachments });
     }
 
     #[test]

@@ -9,17 +9,17 @@ use super::error::VineError;
 use super::frontier::{Frontier, frontier};
 use super::model::{Graph, Node};
 use super::parse::{ParseError, has_magic, parse};
-use super::render::{Before, Written};
-use super::validate::{Invalid, validate};
-use crate::families::need::Model;
-use crate::text::hash::{Trail, hash_of};
+use super::render::{PreviousRendering, RenderedPlan};
+use super::validate::{GraphError, validate};
+use crate::disk::FileModel;
+use crate::text::hash::{HashCheckpoints, hash_of};
 
 /// What is kept of a file.
 #[derive(Debug)]
 pub struct Plan {
     graph: Result<Graph, ParseError>,
     /// Lower-case hex SHA-256 of the whole file, and how it came about.
-    hash: OnceLock<(String, Trail)>,
+    hash: OnceLock<(String, HashCheckpoints)>,
     /// Of the whole file, in bytes.
     size: usize,
     /// Whether its bytes are UTF-8; if not, a write would destroy some.
@@ -27,14 +27,14 @@ pub struct Plan {
     /// Whether it begins as a plan does.
     pub has_magic: bool,
     /// If we wrote it: the text, to copy from at the next write.
-    written: Option<Written>,
-    edges: OnceLock<Result<Arc<Edges>, Invalid>>,
+    written: Option<RenderedPlan>,
+    edges: OnceLock<Result<Arc<Edges>, GraphError>>,
     frontier: OnceLock<Arc<Frontier>>,
 }
 
 impl Plan {
     /// Of a text that we are about to write, with all that is known about it. It must be what the text reads back as.
-    pub fn made(graph: Graph, written: Written, edges: Arc<Edges>, frontier: Arc<Frontier>) -> Self {
+    pub fn made(graph: Graph, written: RenderedPlan, edges: Arc<Edges>, frontier: Arc<Frontier>) -> Self {
         Self {
             graph: Ok(graph),
             hash: OnceLock::new(),
@@ -49,13 +49,13 @@ impl Plan {
 
     /// Lower-case hex SHA-256 of the whole file.
     pub fn hash(&self) -> &str {
-        &self.hash.get_or_init(|| Trail::of(self.text().as_bytes(), None)).0
+        &self.hash.get_or_init(|| HashCheckpoints::of(self.text().as_bytes(), None)).0
     }
 
     /// The same, where most of the text may be as it was before.
     pub fn hash_after(&self, before: &Self) -> &str {
         let known = before.hash.get().map(|(_, trail)| (before.text().as_bytes(), trail));
-        &self.hash.get_or_init(|| Trail::of(self.text().as_bytes(), known)).0
+        &self.hash.get_or_init(|| HashCheckpoints::of(self.text().as_bytes(), known)).0
     }
 
     /// The graph, sound or not.
@@ -64,7 +64,7 @@ impl Plan {
     }
 
     /// The graph with its edges, if it is sound.
-    pub fn sound(&self) -> Result<(&Graph, &Arc<Edges>), VineError> {
+    pub fn validated(&self) -> Result<(&Graph, &Arc<Edges>), VineError> {
         let graph = self.graph()?;
         let edges = self.edges.get_or_init(|| validate(graph).map(Arc::new));
         Ok((graph, edges.as_ref().map_err(Clone::clone)?))
@@ -72,7 +72,7 @@ impl Plan {
 
     /// What can be done next.
     pub fn frontier(&self) -> Result<(&Graph, &Frontier), VineError> {
-        let (graph, edges) = self.sound()?;
+        let (graph, edges) = self.validated()?;
         Ok((graph, self.frontier.get_or_init(|| Arc::new(frontier(graph, edges)))))
     }
 
@@ -82,17 +82,17 @@ impl Plan {
     }
 
     /// What a new text can be copied from.
-    pub fn before(&self) -> Option<Before<'_>> {
-        Some(Before { graph: self.graph.as_ref().ok()?, written: self.written.as_ref()? })
+    pub fn before(&self) -> Option<PreviousRendering<'_>> {
+        Some(PreviousRendering { graph: self.graph.as_ref().ok()?, written: self.written.as_ref()? })
     }
 }
 
-impl Model for Plan {
+impl FileModel for Plan {
     fn read(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         Self {
             graph: parse(&text),
-            hash: (hash_of(bytes), Trail::default()).into(),
+            hash: (hash_of(bytes), HashCheckpoints::default()).into(),
             size: bytes.len(),
             is_text: str::from_utf8(bytes).is_ok(),
             has_magic: has_magic(&text),
@@ -102,11 +102,14 @@ impl Model for Plan {
         }
     }
 
-    fn weight(&self) -> usize {
+    fn memory_bytes(&self) -> usize {
         // Every node has its own texts, a place in the index, and edges to come; the texts are those of the file.
-        const EACH: usize = size_of::<Node>() + 192;
+        const NODE_OVERHEAD_BYTES: usize = size_of::<Node>() + 192;
         let nodes = self.graph.as_ref().map_or(0, |graph| graph.nodes().len());
-        size_of::<Self>() + EACH * nodes + 2 * self.size + self.written.as_ref().map_or(0, Written::weight)
+        size_of::<Self>()
+            + NODE_OVERHEAD_BYTES * nodes
+            + 2 * self.size
+            + self.written.as_ref().map_or(0, RenderedPlan::memory_bytes)
     }
 }
 
@@ -124,6 +127,6 @@ mod tests {
         let plan = Plan::read(b"secret");
         assert!(!plan.has_magic && plan.is_text && plan.graph().is_err());
         assert_eq!(Plan::read(b"").hash(), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
-        assert!(Plan::read(b"vine 1.2.0\n---\n[a] N (reviewing)\n-> b\n").sound().is_err());
+        assert!(Plan::read(b"vine 1.2.0\n---\n[a] N (reviewing)\n-> b\n").validated().is_err());
     }
 }

@@ -7,33 +7,32 @@ use serde_json::{Map, Value, json};
 
 use super::arguments::WriteArgs;
 use super::frontier::frontier;
-use super::model::{Annotations, Attachment, Class, Graph, Head, Kind, Node, Status};
+use super::model::{Annotations, Attachment, Class, Graph, Head, Node, NodeKind, Status};
 use super::ops::{self, Targets};
 use super::parse::parse;
-use super::paths::{Ground, Sought};
+use super::paths::{PlanLookup, PlanSearchPaths};
 use super::plan::Plan;
 use super::render::render;
 use super::validate::validate;
-use crate::disk::{Digest, Identity, RelativePath};
-use crate::families::edit::{Edit, New};
-use crate::families::need::{Found, Model, ModelSeen, Place};
-use crate::tools::{Answer, Arguments, Body};
+use crate::disk::{Digest, FileModel, FileStamp, LoadedModel, RelativePath, ResolvedPath, TreeLocation};
+use crate::families::edit::{Edit, Replacement};
+use crate::families::{Answer, Arguments, Body};
 
 /// Where the plan of these tests would be.
-fn place() -> (Place, RelativePath) {
-    (Place::Fixed("/w".into()), RelativePath::of_names("plan.vine").expect("a name"))
+fn place() -> (TreeLocation, RelativePath) {
+    (TreeLocation::Fixed("/w".into()), RelativePath::from_components("plan.vine").expect("a name"))
 }
 
 /// A batch on a plan.
 fn write(plan: &Arc<Plan>, operations: &Value) -> Result<(Answer, Edit), String> {
     let given = Map::from_iter([("file".to_owned(), json!("plan")), ("operations".to_owned(), operations.clone())]);
     let args = WriteArgs::parse(&given).map_err(|failure| failure.message)?;
-    let ground = Ground { directory: Some("/w".into()), roots: Vec::new(), is_nowhere: false };
-    let targets = Targets::of(&args, &ground).map_err(|error| error.to_string())?;
-    let identity = Identity { device: 0, inode: 0, size: 0, modified_ns: 0, changed_ns: 0 };
-    let seen = ModelSeen { model: Arc::clone(plan), digest: Digest::of(b""), identity };
-    let looked = (Some(Found { which: 0, file: Ok(place()) }), Some(Ok(seen)));
-    let looked = targets.sought.is_some().then_some(looked);
+    let search_paths = PlanSearchPaths { directory: Some("/w".into()), host_roots: Vec::new(), lacks_base: false };
+    let targets = Targets::of(&args, &search_paths).map_err(|error| error.to_string())?;
+    let stamp = FileStamp { device: 0, inode: 0, size: 0, modified_ns: 0, changed_ns: 0 };
+    let seen = LoadedModel { model: Arc::clone(plan), digest: Digest::of(b""), stamp };
+    let looked = (Some(ResolvedPath { which: 0, file: Ok(place()) }), Some(Ok(seen)));
+    let looked = targets.lookup.is_some().then_some(looked);
     ops::write(&targets, looked, false, &args).map_err(|error| error.to_string())
 }
 
@@ -41,12 +40,12 @@ fn write(plan: &Arc<Plan>, operations: &Value) -> Result<(Answer, Edit), String>
 fn left(edit: &Edit) -> Arc<Plan> {
     let mut last = None;
     for file in &edit.files {
-        let New::Content(bytes, Some(made)) = &file.new else { panic!("bytes and their model") };
+        let Replacement::Content(bytes, Some(made)) = &file.new else { panic!("bytes and their model") };
         let plan = Arc::clone(&made.model).downcast::<Plan>().expect("a plan");
         let read = Plan::read(bytes);
         assert_eq!(plan.graph().expect("a graph"), read.graph().expect("what we write can be read"));
         assert_eq!(plan.hash(), read.hash());
-        let (graph, edges) = plan.sound().expect("a sound plan");
+        let (graph, edges) = plan.validated().expect("a sound plan");
         let fresh = validate(read.graph().expect("a graph")).expect("what we write is sound");
         assert!((0..graph.nodes().len()).all(|at| edges.needed_by(at).eq(fresh.needed_by(at))));
         assert_eq!(plan.frontier().expect("a frontier").1, &frontier(graph, &fresh));
@@ -77,7 +76,7 @@ fn status() -> impl Strategy<Value = Status> {
     prop::sample::select(Status::ALL.to_vec())
 }
 
-fn kind() -> impl Strategy<Value = Kind> {
+fn kind() -> impl Strategy<Value = NodeKind> {
     let attachment = (prop::sample::select(Class::ALL.to_vec()), "[a-z/]{0,4}", "[a-z ][a-z ]{0,4}");
     let attachment = attachment.prop_map(|(class, mime, uri)| Attachment { class, mime, uri });
     // As a file groups them.
@@ -86,8 +85,8 @@ fn kind() -> impl Strategy<Value = Kind> {
         all
     });
     prop_oneof![
-        4 => (status(), attachments).prop_map(|(status, attachments)| Kind::Task { status, attachments }),
-        1 => "[a-z./()]{1,6}".prop_map(|vine| Kind::Ref { vine }),
+        4 => (status(), attachments).prop_map(|(status, attachments)| NodeKind::Task { status, attachments }),
+        1 => "[a-z./()]{1,6}".prop_map(|vine| NodeKind::Ref { vine }),
     ]
 }
 
@@ -166,7 +165,7 @@ proptest! {
         for batch in batches {
             let operations = Value::from(batch);
             if let Ok((answer, edit)) = write(&plan, &operations) {
-                let answer = edit.stamped(answer);
+                let answer = edit.add_deferred_meta(answer);
                 plan = left(&edit);
                 prop_assert_eq!(&answer.meta["trellis/hash"], &json!(plan.hash()));
             }
@@ -311,12 +310,12 @@ fn a_task_becomes_a_plan_of_its_own() {
         left(&edit).text(),
         format!("{HEAD}[root] R (complete)\n-> a\n-> b\n---\nref [a] See (sub/a) @k(v)\n-> b\n---\n{B}")
     );
-    let New::Content(child, _) = &edit.files[0].new else { panic!("a new file") };
+    let Replacement::Content(child, _) = &edit.files[0].new else { panic!("a new file") };
     assert_eq!(
         String::from_utf8_lossy(child),
         "vine 1.2.0\ntitle: A\n---\n[a] A (notstarted) @k(v)\nwords\n> why\n@file m u\n"
     );
-    assert_eq!((&edit.files[0].place, edit.files[0].path.as_str()), (&Place::Fixed("/w/sub".into()), "a.vine"));
+    assert_eq!((&edit.files[0].place, edit.files[0].path.as_str()), (&TreeLocation::Fixed("/w/sub".into()), "a.vine"));
     let Body::Pretty(answer) = answer.body else { panic!("JSON") };
     let answer = answer.value();
     assert_eq!(answer["summary"], "2 operation(s) applied: set \"root\" → complete; extracted \"a\" to ref (sub/a).");
@@ -393,7 +392,7 @@ fn claims_show_the_state_after_the_batch() {
 
 #[test]
 fn sought_is_told_from_found() {
-    let ground = Ground { directory: Some("/w".into()), roots: Vec::new(), is_nowhere: false };
-    let error = ops::Opened::of(&Sought::of("plan", &ground), (None, None)).expect_err("nothing");
+    let search_paths = PlanSearchPaths { directory: Some("/w".into()), host_roots: Vec::new(), lacks_base: false };
+    let error = ops::OpenPlan::of(&PlanLookup::of("plan", &search_paths), (None, None)).expect_err("nothing");
     assert_eq!(error.to_string(), "File not found: plan (resolved to /w/plan)");
 }

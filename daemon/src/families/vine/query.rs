@@ -1,4 +1,5 @@
-//! Questions about a graph: counts, searches, neighbours. A graph comes in, places of nodes go out, in the graph's order.
+//! Questions about a graph: counts, searches, neighbours. A graph comes in, places of nodes go out, in the graph's
+//! order.
 
 use super::edges::Edges;
 use super::model::{Graph, Node, Status};
@@ -14,7 +15,6 @@ pub struct Summary {
     pub by_status: [usize; 6],
 }
 
-/// Counts everything.
 pub fn summary(graph: &Graph) -> Summary {
     let mut summary = Summary { total: graph.nodes().len(), ..Summary::default() };
     for node in graph.nodes().iter() {
@@ -30,11 +30,8 @@ pub fn summary(graph: &Graph) -> Summary {
 pub fn search<'a>(graph: &'a Graph, query: &str) -> impl Iterator<Item = &'a Node> {
     let query = query.to_lowercase();
     let holds = move |text: &str| text.to_lowercase().contains(&query);
-    graph
-        .nodes()
-        .iter()
-        .map(|node| &**node)
-        .filter(move |node| [&*node.id, &node.name, &node.description].into_iter().any(&holds))
+    let nodes = graph.nodes().iter().map(|node| &**node);
+    nodes.filter(move |node| [&*node.id, &node.name, &node.description].into_iter().any(&holds))
 }
 
 /// Tasks with a status.

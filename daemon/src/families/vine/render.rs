@@ -8,14 +8,14 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::error::VineError;
-use super::model::{Annotations, Attachment, Class, DELIMITER, Graph, Head, Kind, Node};
+use super::model::{Annotations, Attachment, Class, DELIMITER, Graph, Head, Node, NodeKind};
 use super::nodes::Nodes;
 use super::parse::{self, Block};
-use super::space::{by_units, lines, trim};
+use super::whitespace::{by_units, lines, trim};
 
 /// A text of ours, and where each node's block is in it. Every block reads back as its node.
 #[derive(Debug, Clone)]
-pub struct Written {
+pub struct RenderedPlan {
     /// The whole file.
     pub text: String,
     /// Of each node, with the end of its last line.
@@ -31,24 +31,23 @@ struct Span {
     is_settled: bool,
 }
 
-impl Written {
+impl RenderedPlan {
     /// About how many bytes it takes.
-    pub fn weight(&self) -> usize {
+    pub fn memory_bytes(&self) -> usize {
         self.text.len() + size_of::<Span>() * self.blocks.len()
     }
 }
 
 /// What was written before, to copy from.
 #[derive(Debug, Clone, Copy)]
-pub struct Before<'a> {
+pub struct PreviousRendering<'a> {
     /// What was read back then.
     pub graph: &'a Graph,
-    /// Its text.
-    pub written: &'a Written,
+    pub written: &'a RenderedPlan,
 }
 
 /// The text of a graph, and the graph that this text reads back as: lists in the order of the file.
-pub fn render(graph: &Graph, before: Option<Before<'_>>) -> Result<(Written, Graph), VineError> {
+pub fn render(graph: &Graph, before: Option<PreviousRendering<'_>>) -> Result<(RenderedPlan, Graph), VineError> {
     let before = before.filter(|before| before.graph.head == graph.head);
     let mut text = String::with_capacity(before.map_or(0, |before| before.written.text.len()) + 512);
     write_head(&graph.head, &mut text);
@@ -90,11 +89,11 @@ pub fn render(graph: &Graph, before: Option<Before<'_>>) -> Result<(Written, Gra
         }
     }
     let read_back = Graph::indexed(head, nodes, Arc::clone(graph.index()));
-    Ok((Written { text, blocks }, read_back))
+    Ok((RenderedPlan { text, blocks }, read_back))
 }
 
 /// How many of the nodes from a place on stand as they are in what was written before, and where.
-fn run(nodes: &Nodes, from: usize, before: Before<'_>) -> Option<Range<usize>> {
+fn run(nodes: &Nodes, from: usize, before: PreviousRendering<'_>) -> Option<Range<usize>> {
     let at = before.graph.position(&nodes.get(from)?.id)?;
     let same = nodes.common(from, before.graph.nodes(), at);
     let count = before.written.blocks[at..at + same].iter().take_while(|span| span.is_settled).count();
@@ -142,8 +141,8 @@ fn lines_of_head(head: &Head) -> usize {
 
 fn write_block(node: &Node, text: &mut String) {
     let in_parentheses = match &node.kind {
-        Kind::Task { status, .. } => status.word(),
-        Kind::Ref { vine } => {
+        NodeKind::Task { status, .. } => status.word(),
+        NodeKind::Ref { vine } => {
             text.push_str("ref ");
             vine
         }
@@ -169,7 +168,7 @@ fn write_block(node: &Node, text: &mut String) {
     dependencies.sort_by(|a, b| by_units(a, b));
     dependencies.into_iter().for_each(|id| line("-> ", id));
     node.decisions.iter().for_each(|decision| line("> ", decision));
-    if let Kind::Task { attachments, .. } = &node.kind {
+    if let NodeKind::Task { attachments, .. } = &node.kind {
         for class in Class::ALL {
             for Attachment { mime, uri, .. } in attachments.iter().filter(|attachment| attachment.class == class) {
                 line(&format!("@{} ", class.word()), &format!("{mime} {uri}"));
@@ -201,8 +200,8 @@ fn difference(meant: &Node, read: &Node) -> Option<&'static str> {
     let mut dependencies: Vec<&str> = meant.dependencies.iter().map(|id| trim(id)).collect();
     dependencies.sort_by(|a, b| by_units(a, b));
     let same_kind = match (&meant.kind, &read.kind) {
-        (Kind::Task { status: meant, .. }, Kind::Task { status: read, .. }) => meant == read,
-        (Kind::Ref { vine: meant }, Kind::Ref { vine: read }) => meant == read,
+        (NodeKind::Task { status: meant, .. }, NodeKind::Task { status: read, .. }) => meant == read,
+        (NodeKind::Ref { vine: meant }, NodeKind::Ref { vine: read }) => meant == read,
         _ => false,
     };
     let ends_as_meant = || {
@@ -231,7 +230,8 @@ fn normal(annotations: &Annotations) -> Annotations {
 }
 
 fn attachments_end_as_meant(meant: &Node, read: &Node) -> bool {
-    let (Kind::Task { attachments: meant, .. }, Kind::Task { attachments: read, .. }) = (&meant.kind, &read.kind)
+    let (NodeKind::Task { attachments: meant, .. }, NodeKind::Task { attachments: read, .. }) =
+        (&meant.kind, &read.kind)
     else {
         return true;
     };
@@ -255,7 +255,8 @@ mod tests {
         let (written, read_back) = render(&graph, None).expect("a text");
         assert_eq!(written.text, expected);
         assert_eq!(parse::parse(expected).expect("a graph"), read_back);
-        let again = render(&read_back, Some(Before { graph: &read_back, written: &written })).expect("a text");
+        let again =
+            render(&read_back, Some(PreviousRendering { graph: &read_back, written: &written })).expect("a text");
         assert_eq!((again.0.text, again.0.blocks, again.1), (written.text, written.blocks, read_back));
     }
 
@@ -302,11 +303,11 @@ mod tests {
         check_lost(|node| drop(node.annotations.insert("a b".into(), vec![])), "Invalid task header");
         check_lost(|node| drop(node.annotations.insert("a".into(), vec!["x)".into()])), "Invalid task header");
         check_lost(|node| drop(node.annotations.insert("a".into(), vec!["x,y".into()])), "annotations");
-        check_lost(|node| node.kind = Kind::Ref { vine: "a b".into() }, "Invalid reference header");
-        check_lost(|node| node.kind = Kind::Ref { vine: String::new() }, "Invalid reference header");
+        check_lost(|node| node.kind = NodeKind::Ref { vine: "a b".into() }, "Invalid reference header");
+        check_lost(|node| node.kind = NodeKind::Ref { vine: String::new() }, "Invalid reference header");
         let attached = |mime: &str, uri: &str| {
             let attachment = Attachment { class: Class::File, mime: mime.into(), uri: uri.into() };
-            Kind::Task { status: Status::Started, attachments: vec![attachment] }
+            NodeKind::Task { status: Status::Started, attachments: vec![attachment] }
         };
         check_lost(|node| node.kind = attached("m", ""), "Invalid attachment");
         check_lost(|node| node.kind = attached("m n", "u"), "attachments");

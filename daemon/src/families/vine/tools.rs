@@ -4,12 +4,14 @@ use std::path::Path;
 
 use super::arguments::{ExpandArgs, NextArgs, ReadArgs, WriteArgs};
 use super::model::FILE_LIMIT;
-use super::ops::{self, Looked, Opened, Targets};
-use super::paths::{Ground, Sought};
+use super::ops::{self, OpenPlan, PlanRead, Targets};
+use super::paths::{PlanLookup, PlanSearchPaths};
 use super::plan::Plan;
-use crate::disk::RelativePath;
-use crate::families::need::{Carried, FileAt, FirstAt, Found, IsTaken, Links, Look, ModelAt, Place, Then};
-use crate::tools::{Effect, Session, Tool};
+use crate::disk::{
+    FirstExisting, PathExists, ReadFile, ReadFileModel, RelativePath, ResolvedPath, SymlinkPolicy, TreeLocation,
+};
+use crate::families::need::{AndThen, Constant, Need};
+use crate::families::{SessionContext, Tool, ToolEffect};
 
 /// All tools, in the order in which they are listed.
 pub fn table() -> Vec<Tool> {
@@ -20,16 +22,16 @@ pub fn table() -> Vec<Tool> {
              query), task (one by id), context (a task with its dependencies, their decisions and attachments, and its \
              dependants), descendants (all that depends on a task), search, refs (other plans), validate. The resource \
              vine://spec/brief explains the format.",
-            |args: &ReadArgs, session: &Session| Ok(file(&args.file, session)),
-            |(sought, looked), args: &ReadArgs, _| Ok(ops::read(&Opened::of(&sought, looked)?, args)?),
+            |args: &ReadArgs, session: &SessionContext| Ok(file(&args.file, session)),
+            |(lookup, looked), args: &ReadArgs, _| Ok(ops::read(&OpenPlan::of(&lookup, looked)?, args)?),
         ),
         Tool::read(
             ("vine_next", "Next tasks"),
             "Use this to find out what can be worked on now in a .vine task graph. Returns ready_to_start, \
              ready_to_complete (reviewed and already used by others), blocked, needs_expansion (refs for vine_expand) and \
              progress.",
-            |args: &NextArgs, session: &Session| Ok(file(&args.file, session)),
-            |(sought, looked), _: &NextArgs, _| Ok(ops::next(&Opened::of(&sought, looked)?)?),
+            |args: &NextArgs, session: &SessionContext| Ok(file(&args.file, session)),
+            |(lookup, looked), _: &NextArgs, _| Ok(ops::next(&OpenPlan::of(&lookup, looked)?)?),
         ),
         Tool::write(
             ("vine_write", "Change plan"),
@@ -37,12 +39,12 @@ pub fn table() -> Vec<Tool> {
              applied in order, checked once at the end and written together, or nothing is. Status: complete, started, \
              reviewing, planning, notstarted, blocked. Take a task with claim (exclusive: true refuses one that somebody \
              has begun). Returns a summary, the new frontier and claimed tasks with their dependencies.",
-            Effect::Writes { destructive: true, idempotent: false },
-            |args: &WriteArgs, session: &Session| {
-                let targets = Targets::of(args, &Ground::of(session))?;
-                let old = targets.sought.clone().map(plan_at);
-                let new = targets.new.as_ref().and_then(|(_, path)| path.clone()).map(IsTaken);
-                Ok((Carried(targets), old, new))
+            ToolEffect::Writes { destructive: true, idempotent: false },
+            |args: &WriteArgs, session: &SessionContext| {
+                let targets = Targets::of(args, &PlanSearchPaths::of(session))?;
+                let old = targets.lookup.clone().map(plan_at);
+                let new = targets.new.as_ref().and_then(|(_, path)| path.clone()).map(PathExists);
+                Ok((Constant(targets), old, new))
             },
             |(targets, looked, is_taken), args: &WriteArgs, _| {
                 Ok(ops::write(&targets, looked, is_taken.unwrap_or(false), args)?)
@@ -52,12 +54,12 @@ pub fn table() -> Vec<Tool> {
             ("vine_expand", "Expand reference"),
             "Use this to replace a reference in a .vine task graph by the tasks of the plan that it stands for. Ids of the \
              child get the reference's id, or the child's own prefix, in front. The child file stays as it is.",
-            Effect::Writes { destructive: true, idempotent: false },
-            |args: &ExpandArgs, session: &Session| {
-                let ground = Ground::of(session);
-                let parent = Sought::of(&args.file, &ground);
-                let child = Sought::of(&args.child_file, &ground);
-                Ok((Carried(parent.clone()), both(parent, child)))
+            ToolEffect::Writes { destructive: true, idempotent: false },
+            |args: &ExpandArgs, session: &SessionContext| {
+                let search_paths = PlanSearchPaths::of(session);
+                let parent = PlanLookup::of(&args.file, &search_paths);
+                let child = PlanLookup::of(&args.child_file, &search_paths);
+                Ok((Constant(parent.clone()), both(parent, child)))
             },
             |(parent, (parent_looked, (child, child_looked))), args: &ExpandArgs, _| {
                 Ok(ops::expand((&parent, &child), (parent_looked, child_looked), args)?)
@@ -67,40 +69,40 @@ pub fn table() -> Vec<Tool> {
 }
 
 /// A plan, wherever the session's directories have it.
-fn file(argument: &str, session: &Session) -> (Carried<Sought>, impl Look<Seen = Looked> + use<>) {
-    let sought = Sought::of(argument, &Ground::of(session));
-    (Carried(sought.clone()), plan_at(sought))
+fn file(argument: &str, session: &SessionContext) -> (Constant<PlanLookup>, impl Need<Output = PlanRead> + use<>) {
+    let lookup = PlanLookup::of(argument, &PlanSearchPaths::of(session));
+    (Constant(lookup.clone()), plan_at(lookup))
 }
 
 /// The first of the candidates that exists; if none does, what stands in the way of the one that was meant.
-fn plan_at(sought: Sought) -> impl Look<Seen = Looked> {
-    let otherwise = sought.otherwise;
-    Then(FirstAt(sought.candidates), move |found: &Option<Found>| match found {
-        Some(Found { file, .. }) => file.clone().ok().map(model),
-        None => otherwise.as_deref().and_then(split).map(model),
+fn plan_at(lookup: PlanLookup) -> impl Need<Output = PlanRead> {
+    let reported_path = lookup.reported_path;
+    AndThen(FirstExisting(lookup.candidates), move |found: &Option<ResolvedPath>| match found {
+        Some(ResolvedPath { file, .. }) => file.clone().ok().map(model),
+        None => reported_path.as_deref().and_then(split).map(model),
     })
 }
 
 /// A plan, and then another that may lie beside it.
-fn both(parent: Sought, child: Sought) -> impl Look<Seen = (Looked, (Sought, Looked))> {
+fn both(parent: PlanLookup, child: PlanLookup) -> impl Need<Output = (PlanRead, (PlanLookup, PlanRead))> {
     let candidates = parent.candidates.clone();
-    Then(plan_at(parent), move |(found, _): &Looked| {
+    AndThen(plan_at(parent), move |(found, _): &PlanRead| {
         let directory = found.as_ref().and_then(|found| candidates.get(found.which)?.parent());
         let child = match directory {
-            Some(directory) => child.or_below(directory),
+            Some(directory) => child.or_relative_to(directory),
             None => child,
         };
-        (Carried(child.clone()), plan_at(child))
+        (Constant(child.clone()), plan_at(child))
     })
 }
 
-fn model((place, path): (Place, RelativePath)) -> ModelAt<Plan> {
-    ModelAt::of(FileAt { place, path, links: Links::Never, size_limit: FILE_LIMIT })
+fn model((place, path): (TreeLocation, RelativePath)) -> ReadFileModel<Plan> {
+    ReadFileModel::of(ReadFile { place, path, links: SymlinkPolicy::Refuse, size_limit: FILE_LIMIT })
 }
 
-fn split(path: &Path) -> Option<(Place, RelativePath)> {
-    let name = RelativePath::of_names(path.file_name()?.to_str()?)?;
-    Some((Place::Fixed(path.parent()?.to_owned()), name))
+fn split(path: &Path) -> Option<(TreeLocation, RelativePath)> {
+    let name = RelativePath::from_components(path.file_name()?.to_str()?)?;
+    Some((TreeLocation::Fixed(path.parent()?.to_owned()), name))
 }
 
 #[cfg(test)]
@@ -115,10 +117,10 @@ mod tests {
 
     use super::*;
     use crate::clock::Now;
-    use crate::disk::project::Known;
-    use crate::disk::{Eyes, Models, Reporter, Roots};
-    use crate::families::edit::{Edit, New, Old};
-    use crate::tools::{Answer, Body, Run};
+    use crate::disk::Expected;
+    use crate::families::edit::{Edit, Replacement};
+    use crate::families::need::with_context;
+    use crate::families::{Answer, Body, ToolRun};
 
     const PLAN: &str = "vine 1.2.0\n---\n[root] Root (started)\n-> a\n-> r\n---\n[a] Alpha (reviewing) @k(v)\nwords\n> why\n@file m u\n---\n\
                         ref [r] More (child.vine)\n-> a\n";
@@ -154,27 +156,17 @@ mod tests {
     }
 
     fn called(home: &Path, name: &str, arguments: &Value) -> Result<(Answer, Option<Edit>), Failure> {
-        let session = Session { directory: Some(home.join("w")), ..Session::default() };
+        let session = SessionContext { directory: Some(home.join("w")), ..SessionContext::default() };
         session.set_roots(vec![home.join("r")]);
-        let eyes = Eyes {
-            roots: &Roots::default(),
-            projects: &Known::outside(None),
-            models: &Models::default(),
-            index: None,
-            session: &session,
-            reporter: &Reporter::default(),
-            glance: None,
-            trust: None,
-        };
         let tool = table().into_iter().find(|tool| tool.name == name).expect("the tool");
         let arguments = arguments.as_object().expect("an object");
         let now = Now::read(&session.zone.0);
-        match &tool.run {
-            Run::Read(halves) => halves.run(arguments, &eyes, &now).map(|answer| (answer, None)),
-            Run::Write(halves) => {
-                halves.run(arguments, &eyes, &now).map(|(answer, edit)| (edit.stamped(answer), Some(edit)))
-            }
-        }
+        with_context(&session, |context| match &tool.run {
+            ToolRun::Read(two_phase) => two_phase.run(arguments, context, &now).map(|answer| (answer, None)),
+            ToolRun::Write(two_phase) => two_phase
+                .run(arguments, context, &now)
+                .map(|(answer, edit)| (edit.add_deferred_meta(answer), Some(edit))),
+        })
     }
 
     /// The answer as text, or the words of the refusal; `~` stands for the directory of it all.
@@ -319,7 +311,7 @@ mod tests {
         };
         let (answer, edit) = write(&seen).expect("an edit");
         let edit = edit.expect("an edit");
-        let New::Content(bytes, Some(_)) = &edit.files[0].new else { panic!("bytes and their model") };
+        let Replacement::Content(bytes, Some(_)) = &edit.files[0].new else { panic!("bytes and their model") };
         assert_ne!(hash(&answer), seen);
         assert!(String::from_utf8_lossy(bytes).contains("[a] Alpha (started) @k(v)"));
         let conflict = write(&hash(&answer)).expect_err("a conflict");
@@ -344,8 +336,11 @@ mod tests {
         let home = home();
         let (_, edit) = called(home.path(), "vine_write", &create("deep/er/new")).expect("an edit");
         let file = &edit.expect("an edit").files[0];
-        assert_eq!((&file.place, file.path.as_str()), (&Place::Fixed(home.path().join("w/deep/er")), "new.vine"));
-        assert_eq!(file.old, Old::Absent);
+        assert_eq!(
+            (&file.place, file.path.as_str()),
+            (&TreeLocation::Fixed(home.path().join("w/deep/er")), "new.vine")
+        );
+        assert_eq!(file.old, Expected::Absent);
         let extract =
             json!({ "file": "plan", "operations": [{ "op": "extract_to_ref", "id": "a", "vine": "hides.vine" }] });
         check("vine_write", extract, Err("File already exists: ~/w/hides.vine"));
@@ -363,7 +358,7 @@ mod tests {
         let home = home();
         let (_, edit) = called(home.path(), "vine_expand", &expand("sub/main", "child")).expect("an edit");
         let edit = edit.expect("an edit");
-        let New::Content(bytes, Some(_)) = &edit.files[0].new else { panic!("bytes and their model") };
+        let Replacement::Content(bytes, Some(_)) = &edit.files[0].new else { panic!("bytes and their model") };
         assert!(String::from_utf8_lossy(bytes).ends_with("---\n[r] Top (planning)\n-> a\n"));
     }
 }

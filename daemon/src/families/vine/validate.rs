@@ -3,23 +3,18 @@
 
 use serde_json::{Value, json};
 
-use super::edges::{Dangling, Edges};
-use super::model::{Graph, Kind};
+use super::edges::{Edges, MissingTarget};
+use super::model::{Graph, NodeKind};
 
 /// Why a graph is not sound.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Invalid {
+pub enum GraphError {
     /// There is nothing in it.
     #[error("Graph must contain at least one task.")]
     Empty,
     /// A dependency that nobody is.
     #[error("Task \"{task}\" references unknown dependency \"{missing}\".")]
-    UnknownDependency {
-        /// Whose.
-        task: String,
-        /// Which.
-        missing: String,
-    },
+    UnknownDependency { task: String, missing: String },
     /// Somebody needs themselves in the end.
     #[error("Cycle detected: {} → {}.", .0.join(" → "), .0.first().map_or("", String::as_str))]
     Cycle(Vec<String>),
@@ -31,7 +26,7 @@ pub enum Invalid {
     NoUri(String),
 }
 
-impl Invalid {
+impl GraphError {
     /// The name of the rule.
     pub fn constraint(&self) -> &'static str {
         match self {
@@ -59,41 +54,41 @@ impl Invalid {
 }
 
 /// Checks a graph whose nodes are taken in their own order.
-pub fn validate(graph: &Graph) -> Result<Edges, Invalid> {
+pub fn validate(graph: &Graph) -> Result<Edges, GraphError> {
     let order: Vec<usize> = (0..graph.nodes().len()).collect();
     validate_in(graph, &order)
 }
 
 /// Checks a graph whose nodes are taken in another order than the file's.
-pub fn validate_in(graph: &Graph, order: &[usize]) -> Result<Edges, Invalid> {
+pub fn validate_in(graph: &Graph, order: &[usize]) -> Result<Edges, GraphError> {
     let nodes = graph.nodes();
     let id = |at: usize| nodes[at].id.to_string();
     if nodes.is_empty() {
-        return Err(Invalid::Empty);
+        return Err(GraphError::Empty);
     }
-    let unknown = |Dangling { node, which }| Invalid::UnknownDependency {
+    let unknown = |MissingTarget { node, which }| GraphError::UnknownDependency {
         task: id(node),
         missing: nodes[node].dependencies[which].to_string(),
     };
     let edges = Edges::of(graph, order.iter().copied()).map_err(unknown)?;
     if let Some(cycle) = cycle(&edges, order) {
-        return Err(Invalid::Cycle(cycle.into_iter().map(id).collect()));
+        return Err(GraphError::Cycle(cycle.into_iter().map(id).collect()));
     }
     let reached = reached(&edges, nodes.len());
     let islands: Vec<String> = order.iter().filter(|at| !reached[**at]).map(|at| id(*at)).collect();
     if !islands.is_empty() {
-        return Err(Invalid::Islands(islands));
+        return Err(GraphError::Islands(islands));
     }
-    let no_uri = |at: &&usize| matches!(&nodes[**at].kind, Kind::Ref { vine } if vine.is_empty());
+    let no_uri = |at: &&usize| matches!(&nodes[**at].kind, NodeKind::Ref { vine } if vine.is_empty());
     match order.iter().find(no_uri) {
-        Some(at) => Err(Invalid::NoUri(id(*at))),
+        Some(at) => Err(GraphError::NoUri(id(*at))),
         None => Ok(edges),
     }
 }
 
 /// How far the search has come with a node.
 #[derive(Clone, Copy, PartialEq)]
-enum Mark {
+enum VisitState {
     New,
     OnPath,
     Done,
@@ -101,30 +96,30 @@ enum Mark {
 
 /// The first circle that a search in depth meets: the path from the node that came twice.
 fn cycle(edges: &Edges, order: &[usize]) -> Option<Vec<usize>> {
-    let mut marks = vec![Mark::New; order.len()];
+    let mut marks = vec![VisitState::New; order.len()];
     // The path so far, each node with how many of its dependencies were visited.
     let mut path: Vec<(usize, usize)> = Vec::new();
     for &start in order {
-        if marks[start] != Mark::New {
+        if marks[start] != VisitState::New {
             continue;
         }
-        marks[start] = Mark::OnPath;
+        marks[start] = VisitState::OnPath;
         path.push((start, 0));
         while let Some((node, visited)) = path.last_mut() {
             let (at, need) = (*node, edges.nth_need(*node, *visited));
             *visited += 1;
             match need {
                 None => {
-                    marks[at] = Mark::Done;
+                    marks[at] = VisitState::Done;
                     path.pop();
                 }
                 Some(need) => match marks[need] {
-                    Mark::Done => {}
-                    Mark::New => {
-                        marks[need] = Mark::OnPath;
+                    VisitState::Done => {}
+                    VisitState::New => {
+                        marks[need] = VisitState::OnPath;
                         path.push((need, 0));
                     }
-                    Mark::OnPath => {
+                    VisitState::OnPath => {
                         let nodes = path.iter().map(|(node, _)| *node);
                         return Some(nodes.skip_while(|node| *node != need).collect());
                     }
@@ -210,7 +205,7 @@ mod tests {
         let sound = format!("{text}[t{last}] N (started)\n");
         validate(&parse(&sound).expect("a graph")).expect("a sound graph");
         let round = format!("{text}[t{last}] N (started)\n-> t0\n");
-        let Err(Invalid::Cycle(cycle)) = validate(&parse(&round).expect("a graph")) else { panic!("a circle") };
+        let Err(GraphError::Cycle(cycle)) = validate(&parse(&round).expect("a graph")) else { panic!("a circle") };
         assert_eq!(cycle.len(), DEPTH);
     }
 

@@ -1,0 +1,218 @@
+//! Archives displaced files: what a rename replaced is kept for a short grace period, then moved into the journal.
+//!
+//! A program that had the old file open may still write to it. So the file stays under its temp name for a tenth of
+//! a second and is compared again: if it changed it becomes a conflict copy beside the new file, else it moves into
+//! the journal.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::os::fd::AsFd as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::{Receiver, Sender};
+use parking_lot::Mutex;
+
+use super::ReadError;
+use super::journal::Journal;
+use super::staged_file::{DisplacedFile, DisplacedOwner, WriteError, digest_of, remove_created};
+use super::syscalls::{self, WriteSyscalls};
+use crate::state_files;
+
+/// How long a displaced file is watched for late writes.
+const DISPLACED_GRACE: Duration = Duration::from_millis(100);
+const ARCHIVE_ATTEMPTS: usize = 3;
+const MAX_FILE_NAME_BYTES: usize = 255;
+
+/// Called when a late change was kept as a conflict copy: with the file's name and the copy's.
+pub type ConflictCallback = dyn Fn(&OsStr, &OsStr) + Send + Sync;
+
+/// The queue of displaced files and the thread that archives them.
+pub struct DisplacedArchiver {
+    queue: Mutex<Option<Sender<(Instant, DisplacedFile)>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+    context: Arc<ArchiveContext>,
+}
+
+struct ArchiveContext {
+    journal: Arc<Journal>,
+    syscalls: Arc<dyn WriteSyscalls>,
+    on_conflict: Arc<ConflictCallback>,
+}
+
+impl std::fmt::Debug for DisplacedArchiver {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("DisplacedArchiver").finish_non_exhaustive()
+    }
+}
+
+impl DisplacedArchiver {
+    pub fn start(
+        journal: Arc<Journal>,
+        syscalls: Arc<dyn WriteSyscalls>,
+        on_conflict: Arc<ConflictCallback>,
+    ) -> io::Result<Self> {
+        let (queue, inbox) = crossbeam_channel::unbounded();
+        let context = Arc::new(ArchiveContext { journal, syscalls, on_conflict });
+        let thread_context = Arc::clone(&context);
+        let thread = std::thread::Builder::new().name("archiver".into()).spawn(move || thread_context.run(&inbox))?;
+        Ok(Self { queue: Mutex::new(Some(queue)), thread: Mutex::new(Some(thread)), context })
+    }
+
+    /// Enqueues a displaced file. During shutdown the caller archives it itself.
+    pub fn enqueue(&self, displaced: DisplacedFile) {
+        let due = Instant::now() + DISPLACED_GRACE;
+        let queue = self.queue.lock().clone();
+        match queue {
+            Some(queue) => drop(queue.send((due, displaced))),
+            None => self.context.archive_at(due, &displaced),
+        }
+    }
+
+    /// Archives what is in the queue and ends the thread.
+    pub fn drain(&self) {
+        self.queue.lock().take();
+        if let Some(thread) = self.thread.lock().take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl ArchiveContext {
+    fn run(&self, inbox: &Receiver<(Instant, DisplacedFile)>) {
+        inbox.iter().for_each(|(due, displaced)| self.archive_at(due, &displaced));
+    }
+
+    fn archive_at(&self, due: Instant, displaced: &DisplacedFile) {
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        for _ in 0..ARCHIVE_ATTEMPTS {
+            match archive(displaced, &self.journal, self.syscalls.as_ref(), self.on_conflict.as_ref()) {
+                Ok(()) => return,
+                Err(error) => tracing::warn!(%error, "a displaced file could not be put away"),
+            }
+        }
+        // An old text that finds no place in the journal must not stay in the user's tree either.
+        let temp = displaced.temp.as_os_str();
+        if matches!(digest_of(&displaced.parent, temp), Ok(Some(digest)) if digest == displaced.digest) {
+            let _ = self.syscalls.remove(displaced.parent.as_fd(), temp);
+        }
+    }
+}
+
+/// Archives a displaced file. One that is gone was removed by somebody else and is no error.
+pub fn archive(
+    displaced: &DisplacedFile,
+    journal: &Journal,
+    syscalls: &dyn WriteSyscalls,
+    on_conflict: &ConflictCallback,
+) -> io::Result<()> {
+    let temp = displaced.temp.as_os_str();
+    match digest_of(&displaced.parent, temp) {
+        Ok(Some(digest)) if digest == displaced.digest => match displaced.owner {
+            DisplacedOwner::User => move_to_journal(displaced, &journal.displaced_text_path(digest), syscalls)?,
+            DisplacedOwner::Trellis => syscalls.remove(displaced.parent.as_fd(), temp)?,
+        },
+        Ok(None) => {}
+        // Somebody's words, or something that is no file at all and has got under the temp name.
+        Ok(Some(_)) | Err(WriteError::Read(ReadError::SymlinkRefused | ReadError::NotRegular)) => {
+            let copy = save_conflict_copy(displaced, syscalls)?;
+            on_conflict(&displaced.name, &copy);
+        }
+        Err(error) => return Err(io::Error::other(format!("{error:?}"))),
+    }
+    remove_created(&displaced.created, syscalls);
+    Ok(())
+}
+
+/// Moves an unchanged old text into the journal; without a flush, because nothing depends on it.
+fn move_to_journal(displaced: &DisplacedFile, place: &Path, syscalls: &dyn WriteSyscalls) -> io::Result<()> {
+    let (directory, temp) = (displaced.parent.as_fd(), displaced.temp.as_os_str());
+    if !place.exists() {
+        state_files::make_directory(place.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+        let text = super::confine::open_entry(directory, temp)
+            .map_err(|read_error| io::Error::other(format!("{read_error:?}")))?;
+        let text = File::from(text);
+        // A file with another name lives on under it, and is its owner's to change.
+        let carried = match text.metadata()?.nlink() {
+            1 => syscalls.rename_out(directory, temp, place),
+            _ => Err(io::ErrorKind::CrossesDevices.into()),
+        };
+        match carried {
+            Ok(()) => return syscalls.set_mode(text.as_fd(), 0o600),
+            // The journal is on another file system.
+            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                state_files::replace(place, &read_all(text)?)?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    syscalls.remove(directory, temp)
+}
+
+fn read_all(mut file: File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    io::Read::read_to_end(&mut file, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// `notes.md` → `notes.conflict-20261116T101502Z.md`, with a number if that is taken.
+fn save_conflict_copy(displaced: &DisplacedFile, syscalls: &dyn WriteSyscalls) -> io::Result<OsString> {
+    let stamp = crate::clock::file_name_timestamp();
+    for number in 0..100 {
+        let name = conflict_name(&displaced.name, &stamp, number);
+        match syscalls::rename_noreplace_or_link(syscalls, displaced.parent.as_fd(), displaced.temp.as_os_str(), &name)
+        {
+            Ok(()) => {
+                // Somebody's words: they shall last.
+                let _ = syscalls.fsync_directory(displaced.parent.as_fd());
+                return Ok(name);
+            }
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Err(io::ErrorKind::AlreadyExists.into())
+}
+
+/// A name that would be too long loses the end of its stem.
+fn conflict_name(name: &OsStr, stamp: &str, number: u32) -> OsString {
+    let path = Path::new(name);
+    let mut ending = format!(".conflict-{stamp}");
+    if number > 0 {
+        ending.push_str(&format!("-{number}"));
+    }
+    let mut ending = OsString::from(ending);
+    if let Some(extension) = path.extension() {
+        ending.push(".");
+        ending.push(extension);
+    }
+    let stem = path.file_stem().unwrap_or(name);
+    let room = MAX_FILE_NAME_BYTES.saturating_sub(ending.len());
+    let mut copy = match stem.to_str() {
+        Some(text) if text.len() > room => OsString::from(&text[..text.floor_char_boundary(room)]),
+        _ => stem.to_owned(),
+    };
+    copy.push(ending);
+    copy
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conflict_copy_keeps_its_extension() {
+        let check = |name: &str, number, expected: &str| {
+            assert_eq!(conflict_name(OsStr::new(name), "T", number), OsStr::new(expected));
+        };
+        check("notes.md", 0, "notes.conflict-T.md");
+        check("notes.md", 2, "notes.conflict-T-2.md");
+        check("LICENSE", 0, "LICENSE.conflict-T");
+        check(".todo.md", 0, ".todo.conflict-T.md");
+        check(&format!("{}.md", "é".repeat(126)), 0, &format!("{}.conflict-T.md", "é".repeat(120)));
+    }
+}

@@ -1,0 +1,519 @@
+//! The all-or-nothing writer of users' files: fsync temp files → fsync journal → rename → fsync directories. Only
+//! then may a write be acknowledged.
+//!
+//! Several files are written all or not at all: if one of them is not what was expected, those that were already
+//! renamed are renamed back. Only then the journal records the abort, and only then the temp files are removed:
+//! whenever we are interrupted, what is on the disk says how far the write had come.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use dashmap::{DashMap, DashSet};
+use parking_lot::Mutex;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use rustix::fs::{FlockOperation, flock};
+use rustix::io::Errno;
+
+use super::displaced::{ConflictCallback, DisplacedArchiver};
+use super::journal::{CallId, Journal, JournalFile, JournalRecord, RecordedAnswer};
+use super::staged_file::{
+    CreatedDirectories, DisplacedFile, StagedFile, WriteError, WriteTarget, make_directories, remove_created,
+};
+use super::syscalls::WriteSyscalls;
+use super::{DaemonId, Digest, Expected, FileStamp, RootDir, TempName};
+use crate::{clock, state_files};
+
+/// A file younger than this may be half-written by an editor that truncates and writes.
+const HALF_WRITTEN_AGE: Duration = Duration::from_millis(30);
+/// How long we wait before we look at it again, and how often.
+const EDITOR_WAIT_STEP: Duration = Duration::from_millis(10);
+const EDITOR_WAIT_STEPS: u32 = 5;
+/// Entries of the table of our own recent writes.
+const MAX_OWN_WRITES: usize = 4096;
+
+/// The file with the paths of the trees in which something was ever written.
+const WRITTEN_TREES_FILE: &str = "trees";
+/// The file with the ids of the daemons that used this journal.
+const DAEMON_IDS_FILE: &str = "daemons";
+const MAX_DAEMON_IDS: usize = 1000;
+/// Attempts to record an abort, each in another log segment.
+const ABORT_ATTEMPTS: usize = 3;
+
+/// One file to write.
+#[derive(Debug)]
+pub struct FileWrite<'a> {
+    pub target: WriteTarget,
+    /// The path of the target's tree.
+    pub tree: PathBuf,
+    /// What was seen there.
+    pub old: Expected,
+    /// In which state it was then, if that is known.
+    pub expected_stamp: Option<FileStamp>,
+    /// What was seen, if it is in memory.
+    pub expected_bytes: Option<Bytes>,
+    /// What shall be there; none if the file goes.
+    pub new: Option<&'a [u8]>,
+}
+
+/// Stamp and digest of a file after its write.
+pub(crate) type WrittenFile = (FileStamp, Digest);
+
+/// The result of a write.
+#[derive(Debug)]
+pub struct WriteReceipt {
+    /// How each file was left, as far as it is ours.
+    pub left: Vec<Option<WrittenFile>>,
+    /// What the journal has.
+    pub call_record: Option<CallRecord>,
+}
+
+/// What the journal keeps of a call besides its files.
+#[derive(Debug, Clone, Default)]
+pub struct CallRecord {
+    /// Which call it was, if it can come again.
+    pub call: Option<CallId>,
+    /// The caller's own name for the request, with its arguments.
+    pub key: Option<String>,
+    /// What is answered.
+    pub answer: RecordedAnswer,
+}
+
+/// Writes users' files: stage, journal, rename, fsync.
+#[derive(Debug)]
+pub struct AtomicWriter {
+    syscalls: Arc<dyn WriteSyscalls>,
+    id: DaemonId,
+    journal: Arc<Journal>,
+    archiver: DisplacedArchiver,
+    ours: DashMap<(u64, u64), FileStamp>,
+    kept_for_recovery: DashSet<String>,
+    directory: PathBuf,
+    registered: DashSet<PathBuf>,
+    registering: Mutex<()>,
+}
+
+impl AtomicWriter {
+    /// A writer whose journal is in this directory.
+    pub fn new(
+        directory: &Path,
+        id: DaemonId,
+        syscalls: Arc<dyn WriteSyscalls>,
+        on_conflict: Arc<ConflictCallback>,
+    ) -> io::Result<Self> {
+        let journal = Arc::new(Journal::open(directory, &id.to_string(), Arc::clone(&syscalls))?);
+        remember_daemon(directory, id)?;
+        let archiver = DisplacedArchiver::start(Arc::clone(&journal), Arc::clone(&syscalls), on_conflict)?;
+        let directory = directory.to_owned();
+        let registered = state_files::read(&directory.join(WRITTEN_TREES_FILE))
+            .unwrap_or_default()
+            .lines()
+            .map(PathBuf::from)
+            .collect();
+        let (ours, kept_for_recovery, registering) = (DashMap::new(), DashSet::new(), Mutex::default());
+        Ok(Self { syscalls, id, journal, archiver, ours, kept_for_recovery, directory, registered, registering })
+    }
+
+    /// Whether a temp file is one of an earlier daemon of this journal.
+    pub fn is_of_earlier_daemon(&self, temp: &TempName) -> bool {
+        let daemons = state_files::read(&self.directory.join(DAEMON_IDS_FILE)).unwrap_or_default();
+        !temp.is_from(self.id) && daemons.lines().any(|id| temp.as_str().contains(&format!("-{id}-")))
+    }
+
+    /// What was done before, and for whom.
+    pub fn journal(&self) -> &Journal {
+        &self.journal
+    }
+
+    /// Which daemon's temp files are ours.
+    pub fn id(&self) -> DaemonId {
+        self.id
+    }
+
+    /// Trees in which something was ever written: where temp files may lie after a crash.
+    pub fn trees(&self) -> Vec<PathBuf> {
+        self.registered.iter().map(|tree| tree.clone()).collect()
+    }
+
+    /// Temp files of a write whose outcome is unknown: the sweep must keep them.
+    pub fn keep_for_recovery(&self, entry: &JournalRecord) {
+        for file in &entry.files {
+            self.kept_for_recovery.insert(file.temp.clone());
+        }
+    }
+
+    /// Whether a sweep must not touch it.
+    pub fn is_kept_for_recovery(&self, temp: &TempName) -> bool {
+        self.kept_for_recovery.contains(temp.as_str())
+    }
+
+    /// Writes all of the files, or none. The directories are there afterwards, too. [`WriteError::Changed`]: one of the
+    /// files is not what was seen. What is to be remembered is computed while the disk works. What nobody will ask for
+    /// again is not remembered: a crash leaves the old text or the new one, and nobody to tell which.
+    pub fn write(
+        &self,
+        files: &[FileWrite],
+        directories: &[WriteTarget],
+        remember: Option<&(dyn Fn() -> CallRecord + Sync)>,
+        umask: u32,
+    ) -> Result<WriteReceipt, WriteError> {
+        for file_write in files {
+            self.register_tree(&file_write.tree)?;
+            self.wait_for_truncating_editor(&file_write.target, file_write.old);
+        }
+        let mut created = CreatedDirectoriesGuard { syscalls: self.syscalls.as_ref(), created: Vec::new() };
+        for directory in directories {
+            created.created.extend(make_directories(self.syscalls.as_ref(), directory, umask)?);
+        }
+        let mut all = StagedBatch(Vec::with_capacity(files.len()));
+        for file_write in files {
+            let temp = self.id.new_temp_name();
+            all.0.push(StagedFile::new(
+                &self.syscalls,
+                &file_write.target,
+                (file_write.old, file_write.expected_stamp),
+                file_write.new,
+                temp,
+                umask,
+            )?);
+        }
+        let digests =
+            || files.iter().zip(&all.0).map(|(file_write, staged)| staged.digest_of(file_write.new)).collect();
+        let flushed = || all.0.iter().try_for_each(StagedFile::sync);
+        let size = size(files);
+        let call_record = || remember.map(|remember| remember());
+        let (call_record, (digests, flushed)): (_, (Vec<Digest>, _)) =
+            run_both(size, call_record, || run_both(size, digests, flushed));
+        flushed?;
+        all.0.iter_mut().zip(digests).for_each(|(staged, digest)| staged.note_digest(digest));
+        let reserved = call_record.as_ref().map(|call_record| self.journal.reserve(&entry(files, &all.0, call_record)));
+        let reserved = reserved.transpose()?;
+        let is_recorded = reserved.is_some();
+        let written =
+            reserved.map_or(Ok(()), |reserved| self.journal.write_reserved(reserved)).map_err(WriteError::from);
+        match written.and_then(|()| install_all(files, &mut all.0)) {
+            Ok(displaced) => {
+                created.created.clear();
+                displaced.into_iter().for_each(|displaced| self.archiver.enqueue(displaced));
+                let left = files.iter().zip(&all.0);
+                let left =
+                    left.map(|(file_write, staged)| Some((self.remember_own_write(file_write)?, staged.digest())));
+                Ok(WriteReceipt { left: left.collect(), call_record })
+            }
+            Err(why) => Err(self.roll_back_all(all, why, is_recorded)),
+        }
+    }
+
+    /// Rolls everything back. A journal that has the record, or may have it although its fsync failed, must have
+    /// the abort before the temp files are gone: else the write would look done.
+    fn roll_back_all(&self, mut all: StagedBatch, why: WriteError, is_recorded: bool) -> WriteError {
+        all.0.iter_mut().rev().for_each(StagedFile::roll_back);
+        let abort = all.0.first().map(|first| JournalRecord::abort(first.temp().as_str()));
+        let is_recorded_as_aborted = || {
+            !is_recorded || abort.is_some_and(|abort| (0..ABORT_ATTEMPTS).any(|_| self.journal.append(&abort).is_ok()))
+        };
+        if !all.0.iter().all(StagedFile::is_undone) || !is_recorded_as_aborted() {
+            tracing::error!("a write could neither be finished nor taken back; the next start decides");
+            all.0.iter_mut().for_each(StagedFile::leave_to_recovery);
+            return WriteError::OutcomeUnknown;
+        }
+        while let Some(staged) = all.0.pop() {
+            staged.into_displaced().into_iter().for_each(|displaced| self.archiver.enqueue(displaced));
+        }
+        why
+    }
+
+    /// Finishes what is still in our charge; nothing is written afterwards.
+    pub fn finish(&self) {
+        self.archiver.drain();
+    }
+
+    /// Before the first write in a tree, its path is noted: a sweep must find what a crash leaves there.
+    fn register_tree(&self, tree: &Path) -> io::Result<()> {
+        if self.registered.contains(tree) {
+            return Ok(());
+        }
+        let _one = self.registering.lock();
+        let mut lines: Vec<String> = self.registered.iter().map(|tree| tree.display().to_string()).collect();
+        lines.push(tree.display().to_string());
+        lines.sort();
+        lines.dedup();
+        state_files::replace(&self.directory.join(WRITTEN_TREES_FILE), lines.join("\n").as_bytes())?;
+        // Only now: another writer in this tree must not go on before it is noted.
+        self.registered.insert(tree.to_owned());
+        Ok(())
+    }
+
+    /// Some editors empty a file and then write it. One that is empty or very young, and not our own
+    /// work, gets a moment.
+    pub fn wait_for_truncating_editor(&self, target: &WriteTarget, old: Expected) {
+        if old == Expected::Absent {
+            return;
+        }
+        for _ in 0..EDITOR_WAIT_STEPS {
+            let Ok(file) = target.root.open_file(&target.path, target.links) else { return };
+            let stamp = file.stamp();
+            let key = (stamp.device, stamp.inode);
+            let is_ours = self.ours.get(&key).is_some_and(|ours| *ours == stamp);
+            if is_ours || (stamp.size > 0 && file.age() >= HALF_WRITTEN_AGE) {
+                return;
+            }
+            std::thread::sleep(EDITOR_WAIT_STEP);
+        }
+    }
+
+    fn remember_own_write(&self, file_write: &FileWrite) -> Option<FileStamp> {
+        if self.ours.len() > MAX_OWN_WRITES {
+            self.ours.clear();
+        }
+        file_write.new?;
+        let stamp = file_write.target.root.open_file(&file_write.target.path, file_write.target.links).ok()?.stamp();
+        self.ours.insert((stamp.device, stamp.inode), stamp);
+        Some(stamp)
+    }
+}
+
+/// Removes the directories again, unless the write completes.
+struct CreatedDirectoriesGuard<'a> {
+    syscalls: &'a dyn WriteSyscalls,
+    created: CreatedDirectories,
+}
+
+impl Drop for CreatedDirectoriesGuard<'_> {
+    fn drop(&mut self) {
+        remove_created(&self.created, self.syscalls);
+    }
+}
+
+/// The prepared texts of one write. Dropped innermost first, so that directories made on the way are empty
+/// when it is their turn.
+#[derive(Debug)]
+struct StagedBatch(Vec<StagedFile>);
+
+impl Drop for StagedBatch {
+    fn drop(&mut self) {
+        while self.0.pop().is_some() {}
+    }
+}
+
+fn check_unchanged(staged: &[StagedFile]) -> Result<(), WriteError> {
+    for staged in staged {
+        if !staged.target_is_unchanged()? {
+            return Err(WriteError::Changed);
+        }
+    }
+    Ok(())
+}
+
+/// All renames, then all flushes; and a last look whether it is still the user's tree in which we wrote.
+fn install_all(files: &[FileWrite], staged: &mut [StagedFile]) -> Result<Vec<DisplacedFile>, WriteError> {
+    {
+        let _alone = TreeLock::acquire(files.iter().map(|file_write| file_write.target.root.as_ref()));
+        check_unchanged(staged)?;
+        staged.iter_mut().try_for_each(StagedFile::install)?;
+    }
+    let staged = &*staged;
+    let displaced = || {
+        let each = files.iter().zip(staged);
+        each.filter_map(|(file_write, staged)| staged.displaced(file_write.expected_bytes.as_deref()).transpose())
+            .collect()
+    };
+    let flushed = || {
+        for (FileWrite { target, tree, .. }, staged) in files.iter().zip(staged) {
+            staged.sync_directory()?;
+            if !target.root.is_still_at(tree).unwrap_or(false)
+                || !staged.directory_is_still_there(target).unwrap_or(false)
+            {
+                return Err(WriteError::Changed);
+            }
+        }
+        Ok(())
+    };
+    let (displaced, flushed): (Result<_, _>, _) = run_both(size(files), displaced, flushed);
+    let displaced = displaced?;
+    flushed.map(|()| displaced)
+}
+
+/// How many bytes are written.
+fn size(files: &[FileWrite]) -> usize {
+    files.iter().filter_map(|file_write| file_write.new).map(<[u8]>::len).sum()
+}
+
+/// Daemons are known by their ids: temp files of earlier ones may be removed at once.
+fn remember_daemon(directory: &Path, id: DaemonId) -> io::Result<()> {
+    let path = directory.join(DAEMON_IDS_FILE);
+    let known = state_files::read(&path).unwrap_or_default();
+    let mut ids: Vec<String> = known.lines().map(str::to_owned).chain([id.to_string()]).collect();
+    let old = ids.len().saturating_sub(MAX_DAEMON_IDS);
+    ids.drain(..old);
+    state_files::replace(&path, ids.join("\n").as_bytes())
+}
+
+fn entry(files: &[FileWrite], staged: &[StagedFile], call_record: &CallRecord) -> JournalRecord {
+    let file = |(file_write, staged): (&FileWrite, &StagedFile)| JournalFile {
+        root: file_write.tree.clone(),
+        path: file_write.target.path.as_str().to_owned(),
+        temp: staged.temp().as_str().to_owned(),
+        old: match file_write.old {
+            Expected::Absent => None,
+            Expected::Content(digest) => Some(digest),
+        },
+        new: staged.digest(),
+        is_removal: staged.is_removal(),
+    };
+    JournalRecord {
+        call: call_record.call.clone(),
+        key: call_record.key.clone(),
+        at: clock::epoch_millis(),
+        answer: call_record.answer.clone(),
+        files: files.iter().zip(staged).map(file).collect(),
+        aborts: None,
+    }
+}
+
+/// Longer than any set of renames; whoever holds the lock longer has other things in mind.
+const TREE_LOCK_TIMEOUT: Duration = Duration::from_millis(250);
+const TREE_LOCK_RETRY_DELAY: Duration = Duration::from_micros(50);
+
+/// Locks on trees against other daemons, held until this is dropped: a `flock` on the directory itself, so it leaves no
+/// file. It is held for the renames and the checks around them, never for an fsync. Whoever does not get it in time
+/// goes on without: a displaced file is compared anyway.
+#[derive(Debug)]
+pub(super) struct TreeLock {
+    _held: Vec<OwnedFd>,
+}
+
+impl TreeLock {
+    /// Waits for all of these trees, always in the same order.
+    pub(super) fn acquire<'a>(roots: impl IntoIterator<Item = &'a RootDir>) -> Self {
+        let number = |root: &'a RootDir| root.directory_id().ok().map(|number| (number, root));
+        let mut roots: Vec<((u64, u64), &RootDir)> = roots.into_iter().filter_map(number).collect();
+        roots.sort_by_key(|(number, _)| *number);
+        roots.dedup_by_key(|(number, _)| *number);
+        let end = Instant::now() + TREE_LOCK_TIMEOUT;
+        Self { _held: roots.into_iter().filter_map(|(_, root)| flock_until(root, end)).collect() }
+    }
+}
+
+/// None if somebody else holds it for too long, or if the file system has no such locks.
+fn flock_until(root: &RootDir, end: Instant) -> Option<OwnedFd> {
+    let directory = root.handle().ok()?;
+    loop {
+        match flock(&directory, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Some(directory),
+            Err(Errno::WOULDBLOCK | Errno::INTR) if Instant::now() < end => std::thread::sleep(TREE_LOCK_RETRY_DELAY),
+            Err(_) => return None,
+        }
+    }
+}
+
+/// With less than this, another thread costs more than it gains.
+const MIN_PARALLEL_BYTES: usize = 64 << 10;
+const PARALLEL_WORKERS: usize = 4;
+
+static POOL: LazyLock<Option<ThreadPool>> = LazyLock::new(|| {
+    let named = |number: usize| format!("parallel-{number}");
+    ThreadPoolBuilder::new().num_threads(PARALLEL_WORKERS).thread_name(named).build().ok()
+});
+
+static BUSY_WORKERS: AtomicUsize = AtomicUsize::new(0);
+
+struct WorkerSlot(&'static ThreadPool);
+
+impl WorkerSlot {
+    fn acquire() -> Option<Self> {
+        let pool = POOL.as_ref()?;
+        let one_more = |at_work: usize| (at_work < PARALLEL_WORKERS).then_some(at_work + 1);
+        BUSY_WORKERS.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok().map(|_| Self(pool))
+    }
+}
+
+impl Drop for WorkerSlot {
+    fn drop(&mut self) {
+        BUSY_WORKERS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Runs two closures that handle so many bytes: the first on a worker while the second runs here; one after the
+/// other if the bytes are few or no worker is free.
+pub(super) fn run_both<A: Send, B>(
+    bytes: usize,
+    first: impl Fn() -> A + Send + Sync,
+    second: impl FnOnce() -> B,
+) -> (A, B) {
+    let Some(helper) = (bytes >= MIN_PARALLEL_BYTES).then(WorkerSlot::acquire).flatten() else {
+        return (first(), second());
+    };
+    let mut found = None;
+    let done = helper.0.in_place_scope(|scope| {
+        scope.spawn(|_| found = Some(first()));
+        second()
+    });
+    (found.unwrap_or_else(first), done)
+}
+
+#[cfg(test)]
+mod lock_tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn one_at_a_time_and_nobody_waits_for_ever() {
+        let home = TempDir::new().expect("a temporary directory");
+        let root = RootDir::open(home.path()).expect("a root");
+        let inside = AtomicUsize::new(0);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..50 {
+                        let alone = TreeLock::acquire([&root, &root]);
+                        assert_eq!(alone._held.len(), 1);
+                        assert_eq!(inside.fetch_add(1, Ordering::SeqCst), 0);
+                        inside.fetch_sub(1, Ordering::SeqCst);
+                    }
+                });
+            }
+        });
+        let first = TreeLock::acquire([&root]);
+        assert_eq!(TreeLock::acquire([&root])._held.len(), 0, "it goes on without");
+        drop(first);
+        assert_eq!(TreeLock::acquire([&root])._held.len(), 1);
+    }
+}
+
+#[cfg(test)]
+mod parallel_tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::thread;
+
+    use super::*;
+
+    /// Helpers are the process's, and so is the test of them: one for all.
+    #[test]
+    fn both_are_done_whoever_is_there_to_help() {
+        let (here, id) = (thread::current().id(), || thread::current().id());
+        let check = |bytes: usize, alone: bool| {
+            let (first, second) = run_both(bytes, id, id);
+            assert_eq!((first != here, second), (alone, here), "{bytes}");
+        };
+        check(0, false);
+        check(MIN_PARALLEL_BYTES - 1, false);
+        check(MIN_PARALLEL_BYTES, true);
+        let all: Vec<WorkerSlot> = std::iter::from_fn(WorkerSlot::acquire).collect();
+        assert_eq!(all.len(), PARALLEL_WORKERS);
+        check(MIN_PARALLEL_BYTES, false);
+        drop(all);
+        for _ in 0..2 * PARALLEL_WORKERS {
+            let panics = || -> () { panic!("first") };
+            assert!(catch_unwind(AssertUnwindSafe(|| run_both(MIN_PARALLEL_BYTES, panics, || ()))).is_err());
+        }
+        check(MIN_PARALLEL_BYTES, true);
+    }
+}

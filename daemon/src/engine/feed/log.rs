@@ -1,0 +1,264 @@
+//! The feed on the disk: each entry gets the next number and goes to the end of a file as one line of JSON.
+//!
+//! A feed is a row of such files; the oldest is dropped when it holds nothing that must be kept. A line that was cut off
+//! by a crash is passed over, and its number is not given again.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::path::{Path, PathBuf};
+
+use jiff::{SignedDuration, Timestamp};
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+
+use crate::state_files;
+
+/// How long a change is kept, unless there are too many.
+const RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
+/// How many changes are kept.
+const MAX_ENTRIES: u64 = 100_000;
+/// Changes in one file; whole files are dropped, so up to so many more are kept.
+const ENTRIES_PER_FILE: u64 = 10_000;
+
+/// The last entry of a file is looked for in so many bytes first.
+const LAST_ENTRY_BYTES: u64 = 64 << 10;
+
+/// One change: everything that one call of ours wrote, or what somebody else did to the files of one tree at about one
+/// time. A field that is not known is absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeedEntry {
+    /// Grows in the order of the feed and is never used twice; shown as `c42`.
+    pub id: u64,
+    /// Milliseconds of the epoch.
+    pub at: i64,
+    /// The host's own name, or who else it was: `by hand`, `command line`, `http`.
+    pub by: String,
+    /// The session that wrote it, by a name that cannot be used to resume it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    /// The name of the HTTP key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tool: Option<String>,
+    pub files: Vec<FeedFile>,
+    /// The change that this one takes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<u64>,
+}
+
+/// What became of one file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FeedFile {
+    /// The root of its tree, from which the path counts.
+    pub tree: String,
+    pub path: String,
+    pub what: FileChange,
+    /// Where it was before a move, from the root of its tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    /// The items in it that the change is about, as their family names them inside the file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<String>,
+}
+
+/// What can become of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum FileChange {
+    Created,
+    Changed,
+    Deleted,
+    Moved,
+}
+
+#[derive(Debug)]
+pub(super) struct FeedLog {
+    directory: PathBuf,
+    tail: Mutex<Option<Tail>>,
+}
+
+/// The file that is being written.
+#[derive(Debug)]
+struct Tail {
+    next: u64,
+    /// The number of its first entry names the file.
+    first: u64,
+    file: File,
+}
+
+impl FeedLog {
+    /// Nothing is read or made before the first entry.
+    pub(super) fn new(directory: PathBuf) -> Self {
+        Self { directory, tail: Mutex::default() }
+    }
+
+    /// The number of the next entry. A torn last line may have had the number behind the last whole one.
+    fn next_number(&self) -> u64 {
+        match files(&self.directory).last() {
+            Some(first) => last_entry(&file_path(&self.directory, *first)).map_or(first + 1, |last| last.id + 2),
+            None => 1,
+        }
+    }
+
+    /// Adds an entry and gives it its number. It is in the file when this returns, so a daemon that is killed
+    /// afterwards has lost nothing.
+    pub(super) fn append(&self, mut entry: FeedEntry) -> io::Result<u64> {
+        let mut slot = self.tail.lock();
+        entry.id = slot.as_ref().map_or_else(|| self.next_number(), |tail| tail.next);
+        let has_room = |tail: &Tail| tail.next - tail.first < ENTRIES_PER_FILE;
+        let mut tail = match slot.take().filter(has_room) {
+            Some(tail) => tail,
+            None => {
+                self.prune(Timestamp::from_millisecond(entry.at).unwrap_or(Timestamp::UNIX_EPOCH));
+                let file = state_files::open_append(&file_path(&self.directory, entry.id))?;
+                Tail { next: entry.id, first: entry.id, file }
+            }
+        };
+        tail.next += 1;
+        let mut line = serde_json::to_vec(&entry).map_err(io::Error::other)?;
+        line.push(b'\n');
+        // After a line that was cut off the next one goes to another file.
+        tail.file.write_all(&line)?;
+        *slot = Some(tail);
+        Ok(entry.id)
+    }
+
+    /// The newest changes, newest first, at most so many, of those before this number if there is one.
+    pub(super) fn newest(&self, limit: usize, before: Option<u64>) -> Vec<FeedEntry> {
+        let mut newest = Vec::new();
+        for first in files(&self.directory).into_iter().rev() {
+            if before.is_some_and(|before| first >= before) {
+                continue;
+            }
+            let entries = entries(&file_path(&self.directory, first));
+            let wanted = entries.into_iter().rev().filter(|entry| before.is_none_or(|before| entry.id < before));
+            newest.extend(wanted.take(limit - newest.len()));
+            if newest.len() == limit {
+                break;
+            }
+        }
+        newest
+    }
+
+    /// Drops files of which no change must be kept. The file that is written stays.
+    fn prune(&self, now: Timestamp) {
+        let files = files(&self.directory);
+        let next = files.last().copied().unwrap_or_default();
+        for pair in files.windows(2) {
+            let (first, after) = (pair[0], pair[1]);
+            let path = file_path(&self.directory, first);
+            let is_beyond = next.saturating_sub(after) >= MAX_ENTRIES;
+            let is_old = || {
+                let last = last_entry(&path).and_then(|entry| Timestamp::from_millisecond(entry.at).ok());
+                last.is_none_or(|last| now.duration_since(last) > RETENTION)
+            };
+            if !is_beyond && !is_old() {
+                break;
+            }
+            state_files::remove(&path);
+        }
+    }
+}
+
+fn file_path(directory: &Path, first: u64) -> PathBuf {
+    directory.join(format!("{first:012}.jsonl"))
+}
+
+/// The files of a feed by the number of their first change, oldest first.
+fn files(directory: &Path) -> Vec<u64> {
+    let names = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.file_name());
+    let number = |name: std::ffi::OsString| name.to_str()?.strip_suffix(".jsonl")?.parse().ok();
+    let mut files: Vec<u64> = names.filter_map(number).collect();
+    files.sort_unstable();
+    files
+}
+
+/// The last whole entry of a file.
+fn last_entry(path: &Path) -> Option<FeedEntry> {
+    let mut file = File::open(path).ok()?;
+    let length = file.metadata().ok()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LAST_ENTRY_BYTES))).ok()?;
+    let mut end = Vec::new();
+    file.read_to_end(&mut end).ok()?;
+    let last = end.rsplit(|byte| *byte == b'\n').find_map(|line| serde_json::from_slice(line).ok());
+    last.or_else(|| entries(path).pop())
+}
+
+/// The changes in a file; lines that cannot be read are passed over.
+fn entries(path: &Path) -> Vec<FeedEntry> {
+    let Ok(file) = File::open(path) else { return Vec::new() };
+    let lines = BufReader::new(file).split(b'\n').map_while(Result::ok);
+    lines.filter_map(|line| serde_json::from_slice(&line).ok()).collect()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "tests make the files that are looked at")]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn now() -> Timestamp {
+        Timestamp::UNIX_EPOCH + SignedDuration::from_hours(500_000)
+    }
+
+    fn entry(by: &str) -> FeedEntry {
+        let file = FeedFile {
+            tree: "/t".into(),
+            path: "a.md".into(),
+            what: FileChange::Changed,
+            from: None,
+            items: Vec::new(),
+        };
+        FeedEntry { at: now().as_millisecond(), by: by.to_owned(), files: vec![file], ..FeedEntry::default() }
+    }
+
+    fn names(feed: &FeedLog, limit: usize, before: Option<u64>) -> Vec<(u64, String)> {
+        feed.newest(limit, before).into_iter().map(|entry| (entry.id, entry.by)).collect()
+    }
+
+    #[test]
+    fn numbers_grow_across_daemons_and_after_a_torn_line() {
+        let home = TempDir::new().expect("a directory");
+        let feed = FeedLog::new(home.path().join("feed"));
+        assert_eq!(feed.append(entry("one")).expect("written"), 1);
+        assert_eq!(feed.append(entry("two")).expect("written"), 2);
+        drop(feed);
+        let file = home.path().join("feed/000000000001.jsonl");
+        let text = fs::read_to_string(&file).expect("a file");
+        fs::write(&file, format!("{text}{{\"id\":3,\"at\"")).expect("torn");
+        let feed = FeedLog::new(home.path().join("feed"));
+        let next = feed.append(entry("three")).expect("written");
+        assert!(next > 3, "a number that may have been given is not given again: {next}");
+        let seen: Vec<String> = names(&feed, 10, None).into_iter().map(|(_, by)| by).collect();
+        assert_eq!(seen, ["three", "two", "one"]);
+        assert_eq!(names(&feed, 1, None).len(), 1);
+        assert_eq!(names(&feed, 10, Some(2)), [(1, "one".to_owned())]);
+    }
+
+    #[test]
+    fn what_is_not_known_is_absent() {
+        let text = serde_json::to_string(&entry("by hand")).expect("JSON");
+        for absent in ["session", "key", "tool", "undoes", "from", "items"] {
+            assert!(!text.contains(absent), "{text}");
+        }
+        assert!(text.contains(r#""what":"changed""#), "{text}");
+    }
+
+    #[test]
+    fn old_files_go_and_the_newest_stays() {
+        let home = TempDir::new().expect("a directory");
+        for (first, age) in [(1, 40), (2, 31), (3, 29), (4, 1)] {
+            let at = (now() - SignedDuration::from_hours(age * 24)).as_millisecond();
+            let line = serde_json::to_string(&FeedEntry { id: first, at, ..entry("x") }).expect("JSON");
+            fs::write(file_path(home.path(), first), line + "\n").expect("a file");
+        }
+        let feed = FeedLog::new(home.path().to_owned());
+        feed.prune(now());
+        assert_eq!(files(home.path()), [3, 4]);
+        fs::write(file_path(home.path(), 3 + MAX_ENTRIES + 1), "").expect("a file");
+        feed.prune(now());
+        assert_eq!(files(home.path()), [4, 3 + MAX_ENTRIES + 1], "what is beyond the number that is kept goes");
+    }
+}

@@ -1,0 +1,269 @@
+//! What was changed, when and by whom, kept in the state directory from one daemon to the next.
+//!
+//! Changes come in as they happen. All files of one call of ours are one entry, which is on its way to the disk before
+//! the call is answered. What others do in one tree within a short time is gathered into one entry. Nothing here
+//! touches a user's file.
+
+/// Entries → lines of JSON on the disk.
+mod log;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+
+use log::FeedLog;
+pub use log::{FeedEntry, FeedFile, FileChange};
+
+use crate::clock;
+use crate::trees::{Author, Change, ChangeKind, ChangeSubscriber, Origin};
+
+/// An outside entry ends when nothing more has happened in its tree for this long.
+const ENTRY_QUIET_TIME: Duration = Duration::from_secs(1);
+/// And after this long in any case.
+const MAX_ENTRY_DURATION: Duration = Duration::from_secs(60);
+/// The author of what no call of ours did.
+const BY_HAND: &str = "by hand";
+
+#[derive(Debug)]
+pub struct Feed {
+    log: FeedLog,
+    open: Mutex<OpenEntries>,
+    opened: Condvar,
+    /// Comes with the first change by somebody else.
+    closer: OnceLock<()>,
+    this: Weak<Self>,
+}
+
+/// What others did a moment ago, by tree.
+#[derive(Debug, Default)]
+struct OpenEntries {
+    trees: BTreeMap<Arc<Path>, OpenEntry>,
+    is_ending: bool,
+}
+
+#[derive(Debug)]
+struct OpenEntry {
+    files: BTreeMap<PathBuf, FileChange>,
+    /// Milliseconds of the epoch.
+    at: i64,
+    first: Instant,
+    last: Instant,
+}
+
+impl Feed {
+    /// The feed in this directory.
+    pub fn new(directory: PathBuf) -> Arc<Self> {
+        Arc::new_cyclic(|this| Self {
+            log: FeedLog::new(directory),
+            open: Mutex::default(),
+            opened: Condvar::new(),
+            closer: OnceLock::new(),
+            this: Weak::clone(this),
+        })
+    }
+
+    /// Starts the thread that writes entries once they are complete.
+    fn start_closer(&self) {
+        let Some(feed) = self.this.upgrade() else { return };
+        let started = std::thread::Builder::new().name("feed".into()).spawn(move || feed.close_entries());
+        if let Err(error) = started {
+            tracing::warn!(%error, "what others change is not recorded");
+        }
+    }
+
+    /// The newest entries, newest first, at most so many, of those before this number if there is one.
+    pub fn newest(&self, limit: usize, before: Option<u64>) -> Vec<FeedEntry> {
+        self.log.newest(limit, before)
+    }
+
+    /// Writes what is still being gathered.
+    pub fn finish(&self) {
+        let mut open = self.open.lock();
+        open.is_ending = true;
+        std::mem::take(&mut open.trees).into_iter().for_each(|(tree, entry)| self.append(entry.close(&tree)));
+        self.opened.notify_all();
+    }
+
+    /// Writes entries once they are complete, until the feed ends.
+    fn close_entries(&self) {
+        let mut open = self.open.lock();
+        while !open.is_ending {
+            let now = Instant::now();
+            while let Some(tree) = open.trees.iter().find(|(_, entry)| entry.due() <= now).map(|(tree, _)| tree.clone())
+            {
+                if let Some(entry) = open.trees.remove(&tree) {
+                    self.append(entry.close(&tree));
+                }
+            }
+            match open.trees.values().map(OpenEntry::due).min() {
+                Some(due) => drop(self.opened.wait_until(&mut open, due)),
+                None => self.opened.wait(&mut open),
+            }
+        }
+    }
+
+    fn append(&self, entry: FeedEntry) {
+        if entry.files.is_empty() {
+            return;
+        }
+        if let Err(error) = self.log.append(entry) {
+            tracing::warn!(%error, "a change could not be added to the feed");
+        }
+    }
+
+    /// One call of ours; it ends what others did in the same trees before.
+    fn record_call(&self, author: &Author, changes: &[&Change]) {
+        let mut open = self.open.lock();
+        for change in changes {
+            if let Some(entry) = open.trees.remove(&change.tree) {
+                self.append(entry.close(&change.tree));
+            }
+        }
+        let mut files = Vec::with_capacity(changes.len());
+        for change in changes {
+            // A file may be in several trees.
+            let absolute = change.tree.join(&change.path);
+            let is_listed = |file: &FeedFile| Path::new(&file.tree).join(&file.path) == absolute;
+            if let Some(what) = what(change.kind).filter(|_| !files.iter().any(is_listed)) {
+                files.push(file(&change.tree, &change.path, what));
+            }
+        }
+        let Author { by, session, tool, .. } = author;
+        let (by, session, tool) = (by.clone(), session.clone(), Some(tool.clone()));
+        self.append(FeedEntry { at: clock::epoch_millis(), by, session, tool, files, ..FeedEntry::default() });
+    }
+
+    fn record_outside(&self, changes: &[&Change]) {
+        self.closer.get_or_init(|| self.start_closer());
+        let now = Instant::now();
+        let mut open = self.open.lock();
+        for change in changes {
+            let Some(what) = what(change.kind) else { continue };
+            let new = || OpenEntry { files: BTreeMap::new(), at: clock::epoch_millis(), first: now, last: now };
+            let entry = open.trees.entry(Arc::clone(&change.tree)).or_insert_with(new);
+            entry.last = now;
+            entry.add(&change.path, what);
+        }
+        drop(open);
+        self.opened.notify_all();
+    }
+}
+
+impl ChangeSubscriber for Feed {
+    fn changed(&self, changes: &[Change]) {
+        let mut outside = Vec::new();
+        let mut calls: Vec<(&Arc<Author>, Vec<&Change>)> = Vec::new();
+        for change in changes {
+            match &change.origin {
+                Origin::Outside => outside.push(change),
+                Origin::Call(author) => match calls.iter_mut().find(|(known, _)| Arc::ptr_eq(known, author)) {
+                    Some((_, of_call)) => of_call.push(change),
+                    None => calls.push((author, vec![change])),
+                },
+                Origin::Derived => {}
+            }
+        }
+        if !outside.is_empty() {
+            self.record_outside(&outside);
+        }
+        calls.into_iter().for_each(|(author, changes)| self.record_call(author, &changes));
+    }
+}
+
+impl OpenEntry {
+    /// A file that came and changed has come; one that came and went was never there.
+    fn add(&mut self, path: &Path, what: FileChange) {
+        let what = match (self.files.get(path), what) {
+            (Some(FileChange::Created), FileChange::Deleted) => {
+                self.files.remove(path);
+                return;
+            }
+            (Some(FileChange::Created), _) => FileChange::Created,
+            (Some(FileChange::Deleted), FileChange::Created) => FileChange::Changed,
+            _ => what,
+        };
+        self.files.insert(path.to_owned(), what);
+    }
+
+    fn due(&self) -> Instant {
+        (self.last + ENTRY_QUIET_TIME).min(self.first + MAX_ENTRY_DURATION)
+    }
+
+    fn close(self, tree: &Path) -> FeedEntry {
+        let files = self.files.into_iter().map(|(path, what)| file(tree, &path, what)).collect();
+        FeedEntry { at: self.at, by: BY_HAND.to_owned(), files, ..FeedEntry::default() }
+    }
+}
+
+fn file(tree: &Path, path: &Path, what: FileChange) -> FeedFile {
+    let (tree, path) = (tree.display().to_string(), path.display().to_string());
+    FeedFile { tree, path, what, from: None, items: Vec::new() }
+}
+
+fn what(kind: ChangeKind) -> Option<FileChange> {
+    match kind {
+        ChangeKind::Created => Some(FileChange::Created),
+        ChangeKind::Modified => Some(FileChange::Changed),
+        ChangeKind::Removed => Some(FileChange::Deleted),
+        ChangeKind::MaybeModified => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+
+    fn change(path: &str, kind: ChangeKind, origin: &Origin) -> Change {
+        Change { tree: Path::new("/t").into(), path: path.into(), kind, origin: origin.clone() }
+    }
+
+    fn entries(feed: &Feed) -> Vec<(String, Vec<(String, FileChange)>)> {
+        let files = |entry: FeedEntry| entry.files.into_iter().map(|file| (file.path, file.what)).collect();
+        feed.newest(10, None).into_iter().rev().map(|entry| (entry.by.clone(), files(entry))).collect()
+    }
+
+    #[test]
+    fn what_others_do_together_is_one_entry_which_a_call_of_ours_ends() {
+        let home = TempDir::new().expect("a directory");
+        let feed = Feed::new(home.path().join("feed"));
+        let outside = |path: &str, kind| feed.changed(&[change(path, kind, &Origin::Outside)]);
+        outside("new.md", ChangeKind::Created);
+        outside("new.md", ChangeKind::Modified);
+        outside("draft.md", ChangeKind::Created);
+        outside("draft.md", ChangeKind::Removed);
+        outside("same.md", ChangeKind::MaybeModified);
+        let author = Author { by: "host".to_owned(), tool: "vibe_update_doc".to_owned(), ..Author::default() };
+        let call = Origin::Call(Arc::new(author));
+        feed.changed(&[change("a.md", ChangeKind::Modified, &call), change("b.md", ChangeKind::Created, &call)]);
+        feed.changed(&[change("index.md", ChangeKind::Modified, &Origin::Derived)]);
+        outside("later.md", ChangeKind::Removed);
+        feed.finish();
+        let file = |path: &str, what| (path.to_owned(), what);
+        assert_eq!(
+            entries(&feed),
+            [
+                (BY_HAND.to_owned(), vec![file("new.md", FileChange::Created)]),
+                ("host".to_owned(), vec![file("a.md", FileChange::Changed), file("b.md", FileChange::Created)]),
+                (BY_HAND.to_owned(), vec![file("later.md", FileChange::Deleted)]),
+            ]
+        );
+    }
+
+    #[test]
+    fn an_entry_is_written_when_it_has_been_quiet() {
+        let home = TempDir::new().expect("a directory");
+        let feed = Feed::new(home.path().join("feed"));
+        feed.changed(&[change("a.md", ChangeKind::Created, &Origin::Outside)]);
+        assert_eq!(entries(&feed), [], "more may follow");
+        let end = Instant::now() + 10 * ENTRY_QUIET_TIME;
+        while entries(&feed).is_empty() && Instant::now() < end {
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        assert_eq!(entries(&feed).len(), 1);
+    }
+}

@@ -1,0 +1,145 @@
+//! A connected client: who it is, what it may see, and the trees it works with, which are watched while it is here.
+//! Its first answer does not wait for them.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::{OnceCell, Semaphore};
+
+use crate::clock::Now;
+use crate::disk::Digest;
+use crate::engine::lifecycle::ClientGuard;
+use crate::engine::{ClientStatus, Engine};
+use crate::families::{Catalogue, ProgressReporter, SessionContext};
+use crate::trees::TreeLease;
+
+/// Waking other threads would delay a client's first answer; its trees are looked up after it.
+const TREE_LOOKUP_DELAY: Duration = Duration::from_millis(20);
+/// How long a subscription waits for its trees to be scanned.
+const FIRST_SCAN_TIMEOUT: Duration = Duration::from_secs(2);
+/// Hexadecimal digits of a session's name that people see.
+const SESSION_NAME_DIGITS: usize = 8;
+
+#[derive(Debug)]
+pub struct ClientSession {
+    pub engine: Arc<Engine>,
+    /// What it may see.
+    pub catalogue: Arc<Catalogue>,
+    pub context: Arc<SessionContext>,
+    /// How it is seen in `status`.
+    pub status: Arc<ClientStatus>,
+    /// How many of its calls may block at once, so that one client's load does not hold up another's.
+    pub(super) blocking_permits: Arc<Semaphore>,
+    /// Whether its last call exceeded the inline budget.
+    pub(super) skip_inline: AtomicBool,
+    /// The trees it works with, and whose they are.
+    leases: Mutex<Vec<(&'static str, TreeLease)>>,
+    /// Held by whoever looks trees up, so that the last look has the last word; nobody else waits for a disk.
+    tree_lookup: Mutex<()>,
+    first_tree_lookup: OnceCell<()>,
+    watched: OnceCell<()>,
+    /// Warnings that were sent already.
+    sent_warnings: Mutex<BTreeSet<String>>,
+    counted: OnceCell<ClientGuard>,
+}
+
+impl ClientSession {
+    /// A client of which so many calls may block at once. Its trees are looked up in a moment.
+    pub fn start(
+        engine: Arc<Engine>,
+        catalogue: Arc<Catalogue>,
+        context: Arc<SessionContext>,
+        status: Arc<ClientStatus>,
+        max_blocking_calls: usize,
+    ) -> Arc<Self> {
+        let session = Arc::new(Self {
+            engine,
+            catalogue,
+            context,
+            status,
+            blocking_permits: Arc::new(Semaphore::new(max_blocking_calls)),
+            skip_inline: AtomicBool::new(false),
+            leases: Mutex::default(),
+            tree_lookup: Mutex::default(),
+            first_tree_lookup: OnceCell::new(),
+            watched: OnceCell::new(),
+            sent_warnings: Mutex::default(),
+            counted: OnceCell::new(),
+        });
+        let later = Arc::downgrade(&session);
+        tokio::spawn(async move {
+            tokio::time::sleep(TREE_LOOKUP_DELAY).await;
+            if let Some(session) = later.upgrade() {
+                let _ = session.counted.set(session.engine.count_client());
+                session.wait_for_trees().await;
+            }
+        });
+        session
+    }
+
+    /// Waits until the trees were looked up for the first time; later this costs nothing.
+    pub async fn wait_for_trees(self: &Arc<Self>) {
+        let lookup = || async {
+            let session = Arc::clone(self);
+            let _ = tokio::task::spawn_blocking(move || session.look_up_trees()).await;
+        };
+        self.first_tree_lookup.get_or_init(lookup).await;
+    }
+
+    /// Waits until every change in its trees from now on is seen; later this costs nothing.
+    pub async fn wait_until_watched(self: &Arc<Self>) {
+        let watched = || async {
+            self.wait_for_trees().await;
+            let trees = Arc::clone(&self.engine.trees);
+            let _ = tokio::task::spawn_blocking(move || trees.barrier(FIRST_SCAN_TIMEOUT)).await;
+        };
+        self.watched.get_or_init(watched).await;
+    }
+
+    /// The session's roots may lead to other trees than before.
+    pub fn refresh_trees(self: &Arc<Self>) {
+        let session = Arc::clone(self);
+        tokio::task::spawn_blocking(move || session.look_up_trees());
+    }
+
+    /// Other sessions may name the projects this one works in, and its trees are watched.
+    fn look_up_trees(&self) {
+        let _last = self.tree_lookup.lock();
+        let Self { engine, context, .. } = self;
+        let now = Now::read(&context.zone.0).at;
+        context.directory.iter().chain(context.roots().iter()).for_each(|place| engine.projects.remember(place, now));
+        let reporter = ProgressReporter::default();
+        let read_context = engine.read_context(context, &reporter);
+        let of_family = |family: &'static str, place| Some((family, read_context.disk.tree(&place).ok()?));
+        let families = self.catalogue.families();
+        let trees: BTreeSet<(&'static str, PathBuf)> = families
+            .flat_map(|family| (family.trees)(context).into_iter().filter_map(|place| of_family(family.name, place)))
+            .collect();
+        // Leased before the old ones are released, so that none is dropped in between.
+        let leases = trees.iter().map(|(family, tree)| (*family, engine.trees.lease(family, tree))).collect();
+        drop(std::mem::replace(&mut *self.leases.lock(), leases));
+    }
+
+    /// Whether it works with a tree of a family that it can see.
+    pub fn works_with(&self, family: &'static str, tree: &Path) -> bool {
+        self.leases.lock().iter().any(|(owner, lease)| *owner == family && lease.tree() == tree)
+    }
+
+    /// Warnings about its trees that the client has not got yet.
+    pub fn unsent_warnings(&self) -> Vec<String> {
+        let trees = self.leases.lock().iter().map(|(_, lease)| lease.tree().to_owned()).collect();
+        let warnings = self.engine.trees.warnings(&trees);
+        let mut sent = self.sent_warnings.lock();
+        warnings.into_iter().filter(|warning| sent.insert(warning.clone())).collect()
+    }
+
+    /// A name for the session that lasts as long as it does, from which its key cannot be had.
+    pub(super) fn public_name(&self) -> Option<String> {
+        let digest = Digest::of(self.context.key.as_ref()?.as_bytes()).to_string();
+        Some(format!("s{}", digest.get(..SESSION_NAME_DIGITS)?))
+    }
+}

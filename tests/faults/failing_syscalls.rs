@@ -1,0 +1,123 @@
+//! An implementation of [`WriteSyscalls`] for tests: fails at the N-th call, or stops there as a crash does.
+//!
+//! After it has stopped no call has any effect, so that no cleanup can happen: what is on the disk then is what a
+//! crash leaves.
+
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use trellisd::disk::syscalls::{OsSyscalls, WriteSyscalls};
+
+/// What happens at the N-th call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum InjectedFault {
+    /// The system says no, once.
+    Errno(i32),
+    /// The machine stops: neither this call nor any later one has an effect.
+    Stop,
+}
+
+/// Counts calls; one of them goes wrong.
+#[derive(Debug)]
+pub(crate) struct FailingSyscalls {
+    fault: InjectedFault,
+    at: usize,
+    seen: AtomicUsize,
+}
+
+impl FailingSyscalls {
+    /// Goes wrong at this call, counted from 1.
+    pub(crate) fn new(fault: InjectedFault, at: usize) -> Self {
+        Self { fault, at, seen: AtomicUsize::new(0) }
+    }
+
+    /// Whether the call that goes wrong was reached.
+    pub(crate) fn was_reached(&self) -> bool {
+        self.seen.load(Ordering::SeqCst) >= self.at
+    }
+
+    fn next(&self) -> io::Result<()> {
+        self.next_with(|| ())
+    }
+
+    /// A call that goes wrong may have done a part of its work; after a stop none does anything.
+    fn next_with(&self, part: impl FnOnce()) -> io::Result<()> {
+        let now = self.seen.fetch_add(1, Ordering::SeqCst) + 1;
+        if now == self.at {
+            part();
+        }
+        match self.fault {
+            InjectedFault::Errno(errno) if now == self.at => Err(io::Error::from_raw_os_error(errno)),
+            InjectedFault::Stop if now >= self.at => Err(io::Error::other("the machine has stopped")),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl WriteSyscalls for FailingSyscalls {
+    fn create(&self, directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<File> {
+        self.next().and_then(|()| OsSyscalls.create(directory, name))
+    }
+
+    fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
+        let half = || drop(OsSyscalls.write(file, &bytes[..bytes.len() / 2]));
+        self.next_with(half).and_then(|()| OsSyscalls.write(file, bytes))
+    }
+
+    fn write_at(&self, file: &File, bytes: &[u8], place: u64) -> io::Result<()> {
+        let half = || drop(OsSyscalls.write_at(file, &bytes[..bytes.len() / 2], place));
+        self.next_with(half).and_then(|()| OsSyscalls.write_at(file, bytes, place))
+    }
+
+    fn set_mode(&self, file: BorrowedFd<'_>, mode: u32) -> io::Result<()> {
+        self.next().and_then(|()| OsSyscalls.set_mode(file, mode))
+    }
+
+    fn fsync(&self, file: &File) -> io::Result<()> {
+        self.next().and_then(|()| OsSyscalls.fsync(file))
+    }
+
+    fn fdatasync(&self, file: &File) -> io::Result<()> {
+        self.next().and_then(|()| OsSyscalls.fdatasync(file))
+    }
+
+    fn fsync_directory(&self, directory: BorrowedFd<'_>) -> io::Result<()> {
+        self.next().and_then(|()| OsSyscalls.fsync_directory(directory))
+    }
+
+    fn exchange(&self, directory: BorrowedFd<'_>, one: &OsStr, other: &OsStr) -> io::Result<()> {
+        self.next().and_then(|()| OsSyscalls.exchange(directory, one, other))
+    }
+
+    fn rename_noreplace(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        self.next().and_then(|()| OsSyscalls.rename_noreplace(directory, from, to))
+    }
+
+    fn rename(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        self.next().and_then(|()| OsSyscalls.rename(directory, from, to))
+    }
+
+    fn link(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
+        self.next().and_then(|()| OsSyscalls.link(directory, from, to))
+    }
+
+    fn rename_out(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &Path) -> io::Result<()> {
+        self.next().and_then(|()| OsSyscalls.rename_out(directory, from, to))
+    }
+
+    fn remove(&self, directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
+        self.next().and_then(|()| OsSyscalls.remove(directory, name))
+    }
+
+    fn make_directory(&self, directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
+        self.next().and_then(|()| OsSyscalls.make_directory(directory, name))
+    }
+
+    fn remove_directory(&self, directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<()> {
+        self.next().and_then(|()| OsSyscalls.remove_directory(directory, name))
+    }
+}

@@ -10,7 +10,7 @@ use std::os::fd::BorrowedFd;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use trellisd::disk::syscalls::{OsSyscalls, WriteSyscalls};
+use trellisd::disk::syscalls::{NameIn, OsSyscalls, WriteSyscalls};
 
 /// What happens at the N-th call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,20 +89,20 @@ impl WriteSyscalls for FailingSyscalls {
         self.next().and_then(|()| OsSyscalls.fsync_directory(directory))
     }
 
-    fn exchange(&self, directory: BorrowedFd<'_>, one: &OsStr, other: &OsStr) -> io::Result<()> {
-        self.next().and_then(|()| OsSyscalls.exchange(directory, one, other))
+    fn exchange(&self, one: NameIn<'_>, other: NameIn<'_>) -> io::Result<()> {
+        self.next().and_then(|()| OsSyscalls.exchange(one, other))
     }
 
-    fn rename_noreplace(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        self.next().and_then(|()| OsSyscalls.rename_noreplace(directory, from, to))
+    fn rename_noreplace(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
+        self.next().and_then(|()| OsSyscalls.rename_noreplace(from, to))
     }
 
-    fn rename(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        self.next().and_then(|()| OsSyscalls.rename(directory, from, to))
+    fn rename(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
+        self.next().and_then(|()| OsSyscalls.rename(from, to))
     }
 
-    fn link(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        self.next().and_then(|()| OsSyscalls.link(directory, from, to))
+    fn link(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
+        self.next().and_then(|()| OsSyscalls.link(from, to))
     }
 
     fn rename_out(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &Path) -> io::Result<()> {

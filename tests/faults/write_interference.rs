@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use trellisd::disk::syscalls::{OsSyscalls, WriteSyscalls};
+use trellisd::disk::syscalls::{NameIn, OsSyscalls, WriteSyscalls};
 
 use super::write_fixture::{FileTree, TestProject, files};
 
@@ -67,22 +67,22 @@ impl WriteSyscalls for InterferingSyscalls {
         OsSyscalls.fsync_directory(directory)
     }
 
-    fn exchange(&self, directory: BorrowedFd<'_>, one: &OsStr, other: &OsStr) -> io::Result<()> {
+    fn exchange(&self, one: NameIn<'_>, other: NameIn<'_>) -> io::Result<()> {
         self.before("exchange");
-        OsSyscalls.exchange(directory, one, other)
+        OsSyscalls.exchange(one, other)
     }
 
-    fn rename_noreplace(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    fn rename_noreplace(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
         self.before("place");
-        OsSyscalls.rename_noreplace(directory, from, to)
+        OsSyscalls.rename_noreplace(from, to)
     }
 
-    fn rename(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        OsSyscalls.rename(directory, from, to)
+    fn rename(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
+        OsSyscalls.rename(from, to)
     }
 
-    fn link(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        OsSyscalls.link(directory, from, to)
+    fn link(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
+        OsSyscalls.link(from, to)
     }
 
     fn rename_out(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &Path) -> io::Result<()> {

@@ -19,8 +19,9 @@ use parking_lot::Mutex;
 
 use super::ReadError;
 use super::journal::Journal;
-use super::staged_file::{DisplacedFile, DisplacedOwner, WriteError, digest_of, remove_created};
-use super::syscalls::{self, WriteSyscalls};
+use super::staged_file::{DisplacedFile, DisplacedOwner, WriteError};
+use super::syscalls::{self, NameIn, WriteSyscalls};
+use super::target_directory::remove_created;
 use crate::state_files;
 
 /// How long a displaced file is watched for late writes.
@@ -96,9 +97,9 @@ impl ArchiveContext {
             }
         }
         // An old text that finds no place in the journal must not stay in the user's tree either.
-        let temp = displaced.temp.as_os_str();
-        if matches!(digest_of(&displaced.parent, temp), Ok(Some(digest)) if digest == displaced.digest) {
-            let _ = self.syscalls.remove(displaced.parent.as_fd(), temp);
+        if matches!(displaced.temp.digest(), Ok(Some(digest)) if digest == displaced.digest) {
+            let NameIn { directory, name } = displaced.temp.as_name();
+            let _ = self.syscalls.remove(directory, name);
         }
     }
 }
@@ -110,11 +111,11 @@ pub fn archive(
     syscalls: &dyn WriteSyscalls,
     on_conflict: &ConflictCallback,
 ) -> io::Result<()> {
-    let temp = displaced.temp.as_os_str();
-    match digest_of(&displaced.parent, temp) {
+    let NameIn { directory, name } = displaced.temp.as_name();
+    match displaced.temp.digest() {
         Ok(Some(digest)) if digest == displaced.digest => match displaced.owner {
             DisplacedOwner::User => move_to_journal(displaced, &journal.displaced_text_path(digest), syscalls)?,
-            DisplacedOwner::Trellis => syscalls.remove(displaced.parent.as_fd(), temp)?,
+            DisplacedOwner::Trellis => syscalls.remove(directory, name)?,
         },
         Ok(None) => {}
         // Somebody's words, or something that is no file at all and has got under the temp name.
@@ -130,7 +131,7 @@ pub fn archive(
 
 /// Moves an unchanged old text into the journal; without a flush, because nothing depends on it.
 fn move_to_journal(displaced: &DisplacedFile, place: &Path, syscalls: &dyn WriteSyscalls) -> io::Result<()> {
-    let (directory, temp) = (displaced.parent.as_fd(), displaced.temp.as_os_str());
+    let NameIn { directory, name: temp } = displaced.temp.as_name();
     if !place.exists() {
         state_files::make_directory(place.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
         let text = super::confine::open_entry(directory, temp)
@@ -164,8 +165,8 @@ fn save_conflict_copy(displaced: &DisplacedFile, syscalls: &dyn WriteSyscalls) -
     let stamp = crate::clock::file_name_timestamp();
     for number in 0..100 {
         let name = conflict_name(&displaced.name, &stamp, number);
-        match syscalls::rename_noreplace_or_link(syscalls, displaced.parent.as_fd(), displaced.temp.as_os_str(), &name)
-        {
+        let place = NameIn::new(displaced.parent.as_fd(), &name);
+        match syscalls::rename_noreplace_or_link(syscalls, displaced.temp.as_name(), place) {
             Ok(()) => {
                 // Somebody's words: they shall last.
                 let _ = syscalls.fsync_directory(displaced.parent.as_fd());

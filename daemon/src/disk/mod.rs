@@ -16,6 +16,7 @@ mod root;
 pub(crate) mod staged_file;
 mod stamp;
 pub mod syscalls;
+mod target_directory;
 mod temp;
 pub(crate) mod writer;
 

@@ -20,11 +20,10 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::displaced::{ConflictCallback, DisplacedArchiver};
-use super::journal::{CallId, Journal, JournalFile, JournalRecord, RecordedAnswer};
-use super::staged_file::{
-    CreatedDirectories, DisplacedFile, StagedFile, WriteError, WriteTarget, make_directories, remove_created,
-};
+use super::journal::{CallId, Journal, JournalRecord, RecordedAnswer};
+use super::staged_file::{DisplacedFile, StagedFile, WriteError, WriteTarget};
 use super::syscalls::WriteSyscalls;
+use super::target_directory::{CreatedDirectories, make_directories, remove_created};
 use super::{DaemonId, Digest, Expected, FileStamp, RootDir, TempName};
 use crate::{clock, state_files};
 
@@ -172,7 +171,7 @@ impl AtomicWriter {
         let mut all = StagedBatch(Vec::with_capacity(files.len()));
         for file_write in files {
             let temp = self.id.new_temp_name();
-            all.0.push(StagedFile::new(
+            all.0.push(StagedFile::create(
                 &self.syscalls,
                 &file_write.target,
                 (file_write.old, file_write.expected_stamp),
@@ -212,7 +211,7 @@ impl AtomicWriter {
     /// the abort before the temp files are gone: else the write would look done.
     fn roll_back_all(&self, mut all: StagedBatch, why: WriteError, is_recorded: bool) -> WriteError {
         all.0.iter_mut().rev().for_each(StagedFile::roll_back);
-        let abort = all.0.first().map(|first| JournalRecord::abort(first.temp().as_str()));
+        let abort = all.0.first().map(|first| JournalRecord::abort(first.temp_name()));
         let is_recorded_as_aborted = || {
             !is_recorded || abort.is_some_and(|abort| (0..ABORT_ATTEMPTS).any(|_| self.journal.append(&abort).is_ok()))
         };
@@ -354,23 +353,13 @@ fn remember_daemon(directory: &Path, id: DaemonId) -> io::Result<()> {
 }
 
 fn entry(files: &[FileWrite], staged: &[StagedFile], call_record: &CallRecord) -> JournalRecord {
-    let file = |(file_write, staged): (&FileWrite, &StagedFile)| JournalFile {
-        root: file_write.tree.clone(),
-        path: file_write.target.path.as_str().to_owned(),
-        temp: staged.temp().as_str().to_owned(),
-        old: match file_write.old {
-            Expected::Absent => None,
-            Expected::Content(digest) => Some(digest),
-        },
-        new: staged.digest(),
-        is_removal: staged.is_removal(),
-    };
+    let each = files.iter().zip(staged);
     JournalRecord {
         call: call_record.call.clone(),
         key: call_record.key.clone(),
         at: clock::epoch_millis(),
         answer: call_record.answer.clone(),
-        files: files.iter().zip(staged).map(file).collect(),
+        files: each.map(|(file_write, staged)| staged.record(&file_write.target, &file_write.tree)).collect(),
         aborts: None,
     }
 }

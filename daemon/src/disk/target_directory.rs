@@ -1,0 +1,126 @@
+//! The directory of a file to be written: opened without links, and made for a new file where it is missing.
+//!
+//! What was made is remembered, so that a write that does not happen leaves no directory behind.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd as _, OwnedFd};
+use std::sync::Arc;
+
+use super::staged_file::{WriteError, WriteTarget};
+use super::syscalls::WriteSyscalls;
+use super::{Expected, ReadError, RootDir};
+
+/// Directories that were made, each with the one in which it is; outermost first.
+pub(super) type CreatedDirectories = Vec<(Arc<OwnedFd>, OsString)>;
+
+/// The directory of a target, and those that had to be created on the way to it.
+#[derive(Debug)]
+pub(super) struct TargetDirectory {
+    pub(super) parent: Arc<OwnedFd>,
+    /// After a crash nobody knows which were created: then it is the whole way.
+    pub(super) created: CreatedDirectories,
+}
+
+impl TargetDirectory {
+    /// Opens the directory of a target; for a new file, missing directories are made.
+    pub(super) fn open_or_create<'a>(
+        syscalls: &dyn WriteSyscalls,
+        root: &RootDir,
+        names: impl Iterator<Item = &'a str>,
+        old: Expected,
+        umask: u32,
+    ) -> Result<Self, WriteError> {
+        let mut target_directory = Self { parent: Arc::new(root.handle()?), created: Vec::new() };
+        for name in names {
+            match target_directory.step(syscalls, OsStr::new(name), old, umask) {
+                Ok(()) => {}
+                Err(error) => {
+                    remove_created(&target_directory.created, syscalls);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(target_directory)
+    }
+
+    /// Opens the directory of a target whose write was begun by an earlier daemon. [`ReadError::Missing`]: there is
+    /// none any more.
+    pub(super) fn reopen<'a>(root: &RootDir, names: impl Iterator<Item = &'a str>) -> Result<Self, ReadError> {
+        let mut reopened = Self { parent: Arc::new(root.handle()?), created: Vec::new() };
+        for name in names {
+            let next = super::confine::open_subdirectory(reopened.parent.as_fd(), OsStr::new(name))?;
+            let above = std::mem::replace(&mut reopened.parent, Arc::new(next));
+            reopened.created.push((above, name.into()));
+        }
+        Ok(reopened)
+    }
+
+    /// The names in it, and those of the directories that were created, are on the disk when this returns.
+    pub(super) fn sync(&self, syscalls: &dyn WriteSyscalls) -> io::Result<()> {
+        syscalls.fsync_directory(self.parent.as_fd())?;
+        self.created.iter().try_for_each(|(parent, _)| syscalls.fsync_directory(parent.as_fd()))
+    }
+
+    fn step(
+        &mut self,
+        syscalls: &dyn WriteSyscalls,
+        name: &OsStr,
+        old: Expected,
+        umask: u32,
+    ) -> Result<(), WriteError> {
+        let next = match super::confine::open_subdirectory(self.parent.as_fd(), name) {
+            Err(ReadError::Missing) if old == Expected::Absent => self.make(syscalls, name, umask)?,
+            // It was there when the file was seen.
+            Err(ReadError::Missing) => return Err(WriteError::Changed),
+            opened => opened?,
+        };
+        self.parent = Arc::new(next);
+        Ok(())
+    }
+
+    fn make(&mut self, syscalls: &dyn WriteSyscalls, name: &OsStr, umask: u32) -> Result<OwnedFd, WriteError> {
+        let is_ours = match syscalls.make_directory(self.parent.as_fd(), name) {
+            Ok(()) => true,
+            // Somebody else made it meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+            // Somebody took away the one above it.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(WriteError::Changed),
+            Err(error) => return Err(error.into()),
+        };
+        if is_ours {
+            self.created.push((Arc::clone(&self.parent), name.to_owned()));
+        }
+        let created = super::confine::open_subdirectory(self.parent.as_fd(), name)?;
+        if is_ours {
+            // A directory in one that hands its group down hands it down, too.
+            let group = rustix::fs::fstat(&created).map_or(0, |stat| stat.st_mode & 0o2000);
+            syscalls.set_mode(created.as_fd(), (0o777 & !umask) | group)?;
+        }
+        Ok(created)
+    }
+}
+
+/// Removes directories that were created on the way, innermost first; one that somebody has used meanwhile stays.
+pub(super) fn remove_created(created: &CreatedDirectories, syscalls: &dyn WriteSyscalls) {
+    for (parent, name) in created.iter().rev() {
+        let _ = syscalls.remove_directory(parent.as_fd(), name);
+    }
+}
+
+/// Makes a directory and those above it; which of them were not there.
+pub(super) fn make_directories(
+    syscalls: &dyn WriteSyscalls,
+    target: &WriteTarget,
+    umask: u32,
+) -> Result<CreatedDirectories, WriteError> {
+    let target_directory =
+        TargetDirectory::open_or_create(syscalls, &target.root, target.path.parts(), Expected::Absent, umask)?;
+    for (parent, _) in &target_directory.created {
+        if let Err(error) = syscalls.fsync_directory(parent.as_fd()) {
+            remove_created(&target_directory.created, syscalls);
+            return Err(error.into());
+        }
+    }
+    Ok(target_directory.created)
+}

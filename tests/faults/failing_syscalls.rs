@@ -27,12 +27,36 @@ pub(crate) struct FailingSyscalls {
     fault: InjectedFault,
     at: usize,
     seen: AtomicUsize,
+    /// Every directory is on a device of its own, and so many renames were refused for that.
+    crossings: Option<AtomicUsize>,
 }
 
 impl FailingSyscalls {
     /// Goes wrong at this call, counted from 1.
     pub(crate) fn new(fault: InjectedFault, at: usize) -> Self {
-        Self { fault, at, seen: AtomicUsize::new(0) }
+        Self { fault, at, seen: AtomicUsize::new(0), crossings: None }
+    }
+
+    /// No rename leads from one directory to another, although both say that they are on the same device.
+    pub(crate) fn with_two_devices(mut self) -> Self {
+        self.crossings = Some(AtomicUsize::new(0));
+        self
+    }
+
+    /// How many renames were refused because they would cross devices.
+    pub(crate) fn crossings(&self) -> usize {
+        self.crossings.as_ref().map_or(0, |crossings| crossings.load(Ordering::SeqCst))
+    }
+
+    fn next_between(&self, one: NameIn<'_>, other: NameIn<'_>) -> io::Result<()> {
+        self.next()?;
+        let Some(crossings) = &self.crossings else { return Ok(()) };
+        let number = |directory| rustix::fs::fstat(directory).map(|stat| stat.st_ino);
+        if number(one.directory)? == number(other.directory)? {
+            return Ok(());
+        }
+        crossings.fetch_add(1, Ordering::SeqCst);
+        Err(rustix::io::Errno::XDEV.into())
     }
 
     /// Whether the call that goes wrong was reached.
@@ -59,8 +83,8 @@ impl FailingSyscalls {
 }
 
 impl WriteSyscalls for FailingSyscalls {
-    fn create(&self, directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<File> {
-        self.next().and_then(|()| OsSyscalls.create(directory, name))
+    fn create(&self, directory: BorrowedFd<'_>, name: &OsStr, mode: u32) -> io::Result<File> {
+        self.next().and_then(|()| OsSyscalls.create(directory, name, mode))
     }
 
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
@@ -90,19 +114,19 @@ impl WriteSyscalls for FailingSyscalls {
     }
 
     fn exchange(&self, one: NameIn<'_>, other: NameIn<'_>) -> io::Result<()> {
-        self.next().and_then(|()| OsSyscalls.exchange(one, other))
+        self.next_between(one, other).and_then(|()| OsSyscalls.exchange(one, other))
     }
 
     fn rename_noreplace(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
-        self.next().and_then(|()| OsSyscalls.rename_noreplace(from, to))
+        self.next_between(from, to).and_then(|()| OsSyscalls.rename_noreplace(from, to))
     }
 
     fn rename(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
-        self.next().and_then(|()| OsSyscalls.rename(from, to))
+        self.next_between(from, to).and_then(|()| OsSyscalls.rename(from, to))
     }
 
     fn link(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
-        self.next().and_then(|()| OsSyscalls.link(from, to))
+        self.next_between(from, to).and_then(|()| OsSyscalls.link(from, to))
     }
 
     fn rename_out(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &Path) -> io::Result<()> {

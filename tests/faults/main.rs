@@ -88,6 +88,9 @@ mod writes_load;
 /// A daemon that ends while hosts write.
 mod writes_crash;
 
+/// Where temp files lie.
+mod writes_staged;
+
 /// Somebody edits by hand what hosts write.
 mod writes_beside_editor;
 

@@ -47,6 +47,10 @@ impl TestProject {
         self.directory.path().join("project")
     }
 
+    pub(crate) fn state(&self) -> PathBuf {
+        self.directory.path().join("state")
+    }
+
     /// Writes a file below the project, and the directories above it.
     pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.project().join(path);
@@ -57,7 +61,7 @@ impl TestProject {
     /// A daemon on this ground, after it has gone through the journal and swept.
     pub(crate) fn open(&self, syscalls: Arc<dyn WriteSyscalls>) -> io::Result<EngineFixture> {
         let on_conflict: Arc<displaced::ConflictCallback> = Arc::new(|_: &OsStr, _: &OsStr| {});
-        let state = self.directory.path().join("state");
+        let state = self.state();
         let now = SystemTime::now();
         let (writer, recovered) = recover::open_and_recover(&state.join("journal"), &syscalls, &on_conflict, now)?;
         recover::sweep(&writer, syscalls.as_ref());
@@ -116,13 +120,24 @@ fn collect(directory: &Path, above: &str, tree: &mut FileTree) {
 impl EngineFixture {
     /// Calls a writing tool as the request with this number of one session.
     pub(crate) fn call(&self, tool: &str, arguments: &Value, sequence: u64) -> Result<Answer, Failure> {
+        self.call_in(&self.project, tool, arguments, sequence)
+    }
+
+    /// The same, in another project.
+    pub(crate) fn call_in(
+        &self,
+        project: &Path,
+        tool: &str,
+        arguments: &Value,
+        sequence: u64,
+    ) -> Result<Answer, Failure> {
         let catalogue = self.engine.registry.catalogue(&Surface::default()).expect("a catalogue");
         let ToolLookup::Tool(found) = catalogue.find(tool) else { panic!("no tool `{tool}`") };
         let family = found.family();
         let ToolRun::Write(two_phase) = &found.tool().run else { panic!("it does not write") };
         let mut session = SessionContext::default();
         session.key = Some("session".to_owned());
-        session.directory = Some(self.project.clone());
+        session.directory = Some(project.to_owned());
         session.umask = 0o022;
         let call = Some(CallId { session: "session".to_owned(), sequence });
         let arguments = arguments.as_object().expect("an object");

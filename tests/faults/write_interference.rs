@@ -37,9 +37,9 @@ impl fmt::Debug for InterferingSyscalls {
 }
 
 impl WriteSyscalls for InterferingSyscalls {
-    fn create(&self, directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<File> {
+    fn create(&self, directory: BorrowedFd<'_>, name: &OsStr, mode: u32) -> io::Result<File> {
         self.before("create");
-        OsSyscalls.create(directory, name)
+        OsSyscalls.create(directory, name, mode)
     }
 
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()> {

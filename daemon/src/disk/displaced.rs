@@ -20,6 +20,7 @@ use parking_lot::Mutex;
 use super::ReadError;
 use super::journal::Journal;
 use super::staged_file::{DisplacedFile, DisplacedOwner, WriteError};
+use super::staging::StagedIn;
 use super::syscalls::{self, NameIn, WriteSyscalls};
 use super::target_directory::remove_created;
 use crate::state_files;
@@ -97,7 +98,9 @@ impl ArchiveContext {
             }
         }
         // An old text that finds no place in the journal must not stay in the user's tree either.
-        if matches!(displaced.temp.digest(), Ok(Some(digest)) if digest == displaced.digest) {
+        if displaced.temp.staged_in == StagedIn::Beside
+            && matches!(displaced.temp.digest(), Ok(Some(digest)) if digest == displaced.digest)
+        {
             let NameIn { directory, name } = displaced.temp.as_name();
             let _ = self.syscalls.remove(directory, name);
         }

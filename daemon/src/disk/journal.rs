@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::Digest;
+use super::staging::StagedIn;
 use super::syscalls::WriteSyscalls;
 use crate::clock;
 use crate::state_files;
@@ -88,8 +89,11 @@ pub struct JournalFile {
     pub root: PathBuf,
     /// The file in it.
     pub path: String,
-    /// The temp file beside it.
+    /// The name of its temp file.
     pub temp: String,
+    /// Where that lies; its name was on the disk before this record. Unknown in records of old: then beside it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub staged_in: Option<StagedIn>,
     /// What it held; none if it was not there.
     pub old: Option<Digest>,
     /// What it holds now; of a file that went, what marked its place.
@@ -185,7 +189,7 @@ impl Journal {
         let number = self.segments.fetch_add(1, Ordering::Relaxed);
         let name = format!("lane-{}-{number:06}.log", self.run);
         let directory = File::open(&self.directory)?;
-        let file = self.syscalls.create(directory.as_fd(), name.as_ref())?;
+        let file = self.syscalls.create(directory.as_fd(), name.as_ref(), 0o600)?;
         let mut zeros = vec![0; LOG_SEGMENT_BYTES];
         zeros[..FORMAT.len()].copy_from_slice(FORMAT);
         let filled = self.syscalls.write_at(&file, &zeros, 0).and_then(|()| self.syscalls.fsync(&file));

@@ -14,6 +14,7 @@ pub mod recover;
 mod request;
 mod root;
 pub(crate) mod staged_file;
+mod staging;
 mod stamp;
 pub mod syscalls;
 mod target_directory;

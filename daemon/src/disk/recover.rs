@@ -9,16 +9,15 @@ use std::time::{Duration, SystemTime};
 
 use super::displaced::{ConflictCallback, archive};
 use super::journal::JournalRecord;
-use super::staged_file::{RenameEvidence, StagedFile, WriteError};
+use super::staged_file::{DisplacedFile, DisplacedOwner, RenameEvidence, StagedFile, WriteError};
+use super::staging::StagedIn;
 use super::syscalls::WriteSyscalls;
 use super::writer::{AtomicWriter, TreeLock};
-use super::{DaemonId, EntryKind, ReadError, RelativePath, RootDir, SymlinkPolicy, TempName};
+use super::{DaemonId, Digest, EntryKind, ReadError, RelativePath, RootDir, SymlinkPolicy, TempName};
 use crate::clock;
 
 /// Temp files of a daemon that we do not know may belong to one that lives; older ones do not.
 const FOREIGN_TEMP_AGE: Duration = Duration::from_secs(60);
-/// A sweep looks at so many directories at most.
-const SWEEP_MAX_DIRECTORIES: usize = 20_000;
 /// Entries whose answers may still be asked for.
 const ANSWER_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 /// A write that could not be brought to an end is not tried for ever.
@@ -118,7 +117,7 @@ impl Recovery<'_> {
     fn recover_record(&mut self, entry: &JournalRecord, is_void: bool) -> Result<RecoveryOutcome, WriteError> {
         let (mut files, mut missing) = (Vec::new(), false);
         for file in &entry.files {
-            let reopened = StagedFile::reopen(self.syscalls, file);
+            let reopened = StagedFile::reopen(&self.writer.staging, file);
             match reopened.and_then(|staged| Ok(CutOffFile { evidence: staged.evidence()?, staged })) {
                 Ok(file) => files.push(file),
                 Err(WriteError::Read(ReadError::Missing | ReadError::TreeMissing)) => missing = true,
@@ -194,7 +193,7 @@ fn roll_forward(before: &mut [&mut StagedFile]) -> Result<bool, WriteError> {
         let staged = &mut before[place];
         match staged.install().and_then(|()| staged.displaced(None)) {
             Ok(_) => {}
-            Err(WriteError::Changed) => {
+            Err(error) if is_refused(&error) => {
                 let installed = before[..=place].iter().rev().filter(|staged| staged.is_installed());
                 installed.map(|staged| staged.try_to_roll_back()).collect::<io::Result<()>>()?;
                 return Ok(false);
@@ -203,6 +202,15 @@ fn roll_forward(before: &mut [&mut StagedFile]) -> Result<bool, WriteError> {
         }
     }
     Ok(true)
+}
+
+/// Somebody else was there first, or no rename leads there any more.
+fn is_refused(error: &WriteError) -> bool {
+    match error {
+        WriteError::Changed => true,
+        WriteError::Io(error) => error.kind() == io::ErrorKind::CrossesDevices,
+        _ => false,
+    }
 }
 
 /// Somebody has changed a file since: the write never happened, and the call runs again on what is there now. If it
@@ -227,36 +235,49 @@ fn outcome_without_directory(files: &[CutOffFile]) -> RecoveryOutcome {
     }
 }
 
-/// Removes temp files of earlier daemons wherever something was ever written.
+/// Puts away what earlier daemons left: in the staging directory, and in the directories in which they staged beside a
+/// target. No tree is walked.
 pub fn sweep(writer: &AtomicWriter, syscalls: &dyn WriteSyscalls) {
-    for tree in writer.trees() {
-        if let Ok(root) = RootDir::open(&tree) {
-            sweep_tree(&root, writer, syscalls);
+    if let Ok(staging) = RootDir::open(writer.staging.path()) {
+        sweep_staging(&staging, writer, syscalls);
+    }
+    for directory in writer.staging.beside_directories() {
+        let Ok(root) = RootDir::open(&directory) else { continue };
+        for (path, temp) in temp_files(&root) {
+            if is_stale_temp(&root, &path, &temp, writer)
+                && let Ok(directory) = root.handle()
+            {
+                let _ = syscalls.remove(directory.as_fd(), temp.as_os_str());
+            }
         }
     }
 }
 
-fn sweep_tree(root: &RootDir, writer: &AtomicWriter, syscalls: &dyn WriteSyscalls) {
-    let mut waiting: Vec<Option<RelativePath>> = vec![None];
-    let mut looked = 0;
-    while let Some(path) = waiting.pop() {
-        looked += 1;
-        if looked > SWEEP_MAX_DIRECTORIES {
-            return;
+/// What no record explains may be somebody's text, and is kept with the displaced ones.
+fn sweep_staging(staging: &RootDir, writer: &AtomicWriter, syscalls: &dyn WriteSyscalls) {
+    let Ok(directory) = staging.handle().map(Arc::new) else { return };
+    for (_, name) in temp_files(staging) {
+        if name.is_from(writer.id()) || writer.is_kept_for_recovery(&name) {
+            continue;
         }
-        let Ok(entries) = root.list(path.as_ref(), SymlinkPolicy::Refuse) else { continue };
-        for entry in entries {
-            let below =
-                path.as_ref().map_or_else(|| RelativePath::from_components(&entry.name), |path| path.join(&entry.name));
-            match (entry.kind, below, TempName::parse(&entry.name)) {
-                (EntryKind::Directory, Some(below), _) => waiting.push(Some(below)),
-                (EntryKind::File, Some(below), Some(temp)) if is_stale_temp(root, &below, &temp, writer) => {
-                    remove(root, path.as_ref(), &temp, syscalls);
-                }
-                _ => {}
-            }
+        let temp = writer.staging.locate(name, StagedIn::Staging, &directory);
+        let Ok(Some(digest)) = temp.digest() else { continue };
+        let is_empty_or_mark = [&b""[..], temp.name.as_str().as_bytes()].map(Digest::of).contains(&digest);
+        let owner = if is_empty_or_mark { DisplacedOwner::Trellis } else { DisplacedOwner::User };
+        let (parent, name) = (Arc::clone(&directory), temp.name.as_os_str().to_owned());
+        let displaced = DisplacedFile { temp, parent, name, digest, owner, created: Vec::new() };
+        if let Err(error) = archive(&displaced, writer.journal(), syscalls, &|_, _| {}) {
+            tracing::warn!(%error, "a file of an earlier daemon could not be put away");
         }
     }
+}
+
+fn temp_files(directory: &RootDir) -> Vec<(RelativePath, TempName)> {
+    let entries = directory.list(None, SymlinkPolicy::Refuse).unwrap_or_default();
+    let files = entries.into_iter().filter(|entry| entry.kind == EntryKind::File);
+    files
+        .filter_map(|entry| Some((RelativePath::from_components(&entry.name)?, TempName::parse(&entry.name)?)))
+        .collect()
 }
 
 fn is_stale_temp(root: &RootDir, path: &RelativePath, temp: &TempName, writer: &AtomicWriter) -> bool {
@@ -268,10 +289,4 @@ fn is_stale_temp(root: &RootDir, path: &RelativePath, temp: &TempName, writer: &
     let since = now - FOREIGN_TEMP_AGE.as_nanos() as i128;
     let is_old = || root.open_file(path, SymlinkPolicy::Refuse).is_ok_and(|file| file.stamp().changed_ns < since);
     writer.is_of_earlier_daemon(temp) || is_old()
-}
-
-fn remove(root: &RootDir, directory: Option<&RelativePath>, temp: &TempName, syscalls: &dyn WriteSyscalls) {
-    if let Ok(directory) = root.open_directory(directory.into_iter().flat_map(RelativePath::parts)) {
-        let _ = syscalls.remove(directory.as_fd(), temp.as_os_str());
-    }
 }

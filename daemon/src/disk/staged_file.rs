@@ -15,8 +15,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::journal::JournalFile;
+use super::staging::{NewTempFile, StagedIn, StagingArea};
 use super::syscalls::{self, NameIn, WriteSyscalls, copy_attributes, is_unsupported};
 use super::target_directory::{CreatedDirectories, TargetDirectory, remove_created};
+use super::writer::FileWrite;
 use super::{Digest, Expected, FileStamp, ReadError, RelativePath, RootDir, SymlinkPolicy, TempName};
 
 const COMPARE_BUFFER_BYTES: usize = 64 << 10;
@@ -64,6 +66,7 @@ pub struct TempFile {
     /// In which it lies.
     pub directory: Arc<OwnedFd>,
     pub name: TempName,
+    pub staged_in: StagedIn,
 }
 
 impl TempFile {
@@ -82,12 +85,17 @@ impl TempFile {
 #[derive(Debug)]
 pub(super) struct StagedFile {
     syscalls: Arc<dyn WriteSyscalls>,
+    staging: Arc<StagingArea>,
     pub(super) root: Arc<RootDir>,
     target_directory: TargetDirectory,
     name: OsString,
     temp: TempFile,
     /// Open as long as it is being written.
     file: Option<File>,
+    /// The name of the temp file is on the disk.
+    name_is_synced: bool,
+    /// Its mode and ACL come from its directory.
+    inherits_mode: bool,
     /// Where the old file has its second name, on file systems that cannot exchange.
     backup_link: Option<TempName>,
     old: Expected,
@@ -149,61 +157,57 @@ pub enum DisplacedOwner {
 }
 
 impl StagedFile {
-    /// Writes a text beside its target. To remove a file, no text: then the temp file holds its own name, so that it
+    /// Writes a text into a temp file. To remove a file, no text: then the temp file holds its own name, so that it
     /// is told apart from whatever comes to lie there.
-    pub(super) fn create(
-        syscalls: &Arc<dyn WriteSyscalls>,
-        target: &WriteTarget,
-        (old, expected_stamp): (Expected, Option<FileStamp>),
-        new: Option<&[u8]>,
-        temp: TempName,
-        umask: u32,
-    ) -> Result<Self, WriteError> {
+    pub(super) fn create(staging: &Arc<StagingArea>, file_write: &FileWrite, umask: u32) -> Result<Self, WriteError> {
+        let FileWrite { target, tree, old, expected_stamp, new, .. } = file_write;
+        let syscalls = &staging.syscalls;
         let (names, name) = target.path.split_parent();
-        let target_directory = TargetDirectory::open_or_create(syscalls.as_ref(), &target.root, names, old, umask)?;
-        let created = syscalls.create(target_directory.parent.as_fd(), temp.as_os_str());
-        let file =
-            created.inspect_err(|_| remove_created(&target_directory.created, syscalls.as_ref())).map_err(|error| {
-                match error.kind() {
-                    // The directory was taken away since we opened it, perhaps by whoever had made it.
-                    io::ErrorKind::NotFound => WriteError::Changed,
-                    _ => error.into(),
-                }
-            })?;
-        let temp = TempFile { directory: Arc::clone(&target_directory.parent), name: temp };
+        let target_directory = TargetDirectory::open_or_create(syscalls.as_ref(), &target.root, names, *old, umask)?;
+        let path = tree.join(target.path.as_str());
+        let parent = (&target_directory.parent, path.parent().unwrap_or(tree));
+        let NewTempFile { temp, file, name_is_synced, inherits_mode } = staging
+            .new_file(&target.root, parent, *old == Expected::Absent)
+            .inspect_err(|_| remove_created(&target_directory.created, syscalls.as_ref()))?;
         let staged = Self {
             syscalls: Arc::clone(syscalls),
             root: Arc::clone(&target.root),
+            staging: Arc::clone(staging),
             target_directory,
             name: name.into(),
             temp,
             file: Some(file),
+            name_is_synced,
+            inherits_mode,
             backup_link: None,
-            old,
-            expected_stamp,
+            old: *old,
+            expected_stamp: *expected_stamp,
             new: Digest::default(),
             is_removal: new.is_none(),
             state: StagedState::Staged,
         };
-        staged.fill(staged.text(new), umask)?;
+        staged.fill(staged.text(*new), umask)?;
         Ok(staged)
     }
 
     /// Takes up what an earlier daemon had begun. [`ReadError::Missing`]: there is no such directory any more.
-    pub(super) fn reopen(syscalls: &Arc<dyn WriteSyscalls>, file: &JournalFile) -> Result<Self, WriteError> {
+    pub(super) fn reopen(staging: &Arc<StagingArea>, file: &JournalFile) -> Result<Self, WriteError> {
         let path = RelativePath::from_components(&file.path).ok_or(ReadError::Missing)?;
         let temp = TempName::parse(&file.temp).ok_or(ReadError::Missing)?;
         let (names, name) = path.split_parent();
         let root = Arc::new(RootDir::open(&file.root)?);
         let target_directory = TargetDirectory::reopen(&root, names)?;
-        let temp = TempFile { directory: Arc::clone(&target_directory.parent), name: temp };
+        let temp = staging.locate(temp, file.staged_in.unwrap_or(StagedIn::Beside), &target_directory.parent);
         Ok(Self {
-            syscalls: Arc::clone(syscalls),
+            syscalls: Arc::clone(&staging.syscalls),
+            staging: Arc::clone(staging),
             root,
             target_directory,
             name: name.into(),
             temp,
             file: None,
+            name_is_synced: file.staged_in.is_some(),
+            inherits_mode: false,
             backup_link: None,
             old: file.old.map_or(Expected::Absent, Expected::Content),
             expected_stamp: None,
@@ -233,6 +237,7 @@ impl StagedFile {
             root: tree.to_owned(),
             path: target.path.as_str().to_owned(),
             temp: self.temp.name.as_str().to_owned(),
+            staged_in: Some(self.temp.staged_in),
             old: self.old_digest(),
             new: self.new,
             is_removal: self.is_removal,
@@ -265,6 +270,7 @@ impl StagedFile {
         let Some(file) = &self.file else { return Ok(()) };
         self.syscalls.write(file, new)?;
         match self.old {
+            Expected::Absent if self.inherits_mode => {}
             Expected::Absent => self.syscalls.set_mode(file.as_fd(), 0o666 & !umask)?,
             Expected::Content(_) if self.is_removal => {}
             Expected::Content(_) => {
@@ -276,9 +282,10 @@ impl StagedFile {
         Ok(())
     }
 
-    /// The content is on the disk when this returns.
+    /// The content and the temp name are on the disk when this returns: a record that names them may follow.
     pub(super) fn sync(&self) -> io::Result<()> {
-        self.file.as_ref().map_or(Ok(()), |file| self.syscalls.fsync(file))
+        self.file.as_ref().map_or(Ok(()), |file| self.syscalls.fsync(file))?;
+        if self.name_is_synced { Ok(()) } else { self.syscalls.fsync_directory(self.temp.directory.as_fd()) }
     }
 
     /// Whether the target still holds what was seen. Asked last, right before it is replaced. In the state in which
@@ -344,7 +351,12 @@ impl StagedFile {
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(WriteError::Changed),
-            Err(error) => Err(error.into()),
+            Err(error) => {
+                if error.kind() == io::ErrorKind::CrossesDevices {
+                    self.staging.refuse(&self.root, &self.target_directory.parent);
+                }
+                Err(error.into())
+            }
         }
     }
 
@@ -450,8 +462,12 @@ impl StagedFile {
         Some(DisplacedFile { created, ..displaced })
     }
 
-    /// The new names are on the disk when this returns.
+    /// The new names are on the disk when this returns. Of the staging directory's, only the place to which a file
+    /// went must be: everything else can be told from the target.
     pub(super) fn sync_directory(&self) -> io::Result<()> {
+        if self.is_removal && self.temp.staged_in == StagedIn::Staging {
+            self.syscalls.fsync_directory(self.temp.directory.as_fd())?;
+        }
         self.target_directory.sync(self.syscalls.as_ref())
     }
 
@@ -490,7 +506,8 @@ impl StagedFile {
         if self.is_removal {
             return Ok(target.is_none() && temp == self.old_digest());
         }
-        Ok(target == Some(self.new) && (temp == self.old_digest() || self.is_linked()))
+        let is_new_twice = || !self.replaces() && self.is_linked();
+        Ok(target == Some(self.new) && (temp == self.old_digest() || is_new_twice()))
     }
 
     /// Whether there was a text before.

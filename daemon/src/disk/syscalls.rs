@@ -28,8 +28,8 @@ impl<'a> NameIn<'a> {
 
 /// What a write asks of the system. Names are single components, relative to an open directory.
 pub trait WriteSyscalls: fmt::Debug + Send + Sync {
-    /// Creates a file that must not exist, for us alone.
-    fn create(&self, directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<File>;
+    /// Creates a file that must not exist.
+    fn create(&self, directory: BorrowedFd<'_>, name: &OsStr, mode: u32) -> io::Result<File>;
     /// Writes all of it.
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()>;
     /// Writes at a place in a file of ours.
@@ -65,9 +65,9 @@ pub trait WriteSyscalls: fmt::Debug + Send + Sync {
 pub struct OsSyscalls;
 
 impl WriteSyscalls for OsSyscalls {
-    fn create(&self, directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<File> {
+    fn create(&self, directory: BorrowedFd<'_>, name: &OsStr, mode: u32) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?.into())
+        Ok(rustix::fs::openat(directory, name, flags, Mode::from_raw_mode(mode))?.into())
     }
 
     fn write(&self, mut file: &File, bytes: &[u8]) -> io::Result<()> {
@@ -145,6 +145,12 @@ pub fn rename_noreplace_or_link(syscalls: &dyn WriteSyscalls, from: NameIn<'_>, 
         }
         done => done,
     }
+}
+
+/// An extended attribute of a file or directory; none if it has none, or none so short as those that are asked for.
+pub(super) fn extended_attribute(file: BorrowedFd<'_>, name: &str) -> Option<Vec<u8>> {
+    let mut value = [0_u8; 1 << 10];
+    rustix::fs::fgetxattr(file, name, &mut value[..]).ok().map(|size| value[..size].to_vec())
 }
 
 /// Group and extended attributes follow the content as far as the system lets them; none of it is

@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use dashmap::{DashMap, DashSet};
-use parking_lot::Mutex;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
@@ -22,6 +21,7 @@ use rustix::io::Errno;
 use super::displaced::{ConflictCallback, DisplacedArchiver};
 use super::journal::{CallId, Journal, JournalRecord, RecordedAnswer};
 use super::staged_file::{DisplacedFile, StagedFile, WriteError, WriteTarget};
+use super::staging::StagingArea;
 use super::syscalls::WriteSyscalls;
 use super::target_directory::{CreatedDirectories, make_directories, remove_created};
 use super::{DaemonId, Digest, Expected, FileStamp, RootDir, TempName};
@@ -35,8 +35,6 @@ const EDITOR_WAIT_STEPS: u32 = 5;
 /// Entries of the table of our own recent writes.
 const MAX_OWN_WRITES: usize = 4096;
 
-/// The file with the paths of the trees in which something was ever written.
-const WRITTEN_TREES_FILE: &str = "trees";
 /// The file with the ids of the daemons that used this journal.
 const DAEMON_IDS_FILE: &str = "daemons";
 const MAX_DAEMON_IDS: usize = 1000;
@@ -92,8 +90,7 @@ pub struct AtomicWriter {
     ours: DashMap<(u64, u64), FileStamp>,
     kept_for_recovery: DashSet<String>,
     directory: PathBuf,
-    registered: DashSet<PathBuf>,
-    registering: Mutex<()>,
+    pub(super) staging: Arc<StagingArea>,
 }
 
 impl AtomicWriter {
@@ -108,13 +105,9 @@ impl AtomicWriter {
         remember_daemon(directory, id)?;
         let archiver = DisplacedArchiver::start(Arc::clone(&journal), Arc::clone(&syscalls), on_conflict)?;
         let directory = directory.to_owned();
-        let registered = state_files::read(&directory.join(WRITTEN_TREES_FILE))
-            .unwrap_or_default()
-            .lines()
-            .map(PathBuf::from)
-            .collect();
-        let (ours, kept_for_recovery, registering) = (DashMap::new(), DashSet::new(), Mutex::default());
-        Ok(Self { syscalls, id, journal, archiver, ours, kept_for_recovery, directory, registered, registering })
+        let staging = Arc::new(StagingArea::open(&directory, id, Arc::clone(&syscalls))?);
+        let (ours, kept_for_recovery) = (DashMap::new(), DashSet::new());
+        Ok(Self { syscalls, id, journal, archiver, ours, kept_for_recovery, directory, staging })
     }
 
     /// Whether a temp file is one of an earlier daemon of this journal.
@@ -131,11 +124,6 @@ impl AtomicWriter {
     /// Which daemon's temp files are ours.
     pub fn id(&self) -> DaemonId {
         self.id
-    }
-
-    /// Trees in which something was ever written: where temp files may lie after a crash.
-    pub fn trees(&self) -> Vec<PathBuf> {
-        self.registered.iter().map(|tree| tree.clone()).collect()
     }
 
     /// Temp files of a write whose outcome is unknown: the sweep must keep them.
@@ -160,8 +148,25 @@ impl AtomicWriter {
         remember: Option<&(dyn Fn() -> CallRecord + Sync)>,
         umask: u32,
     ) -> Result<WriteReceipt, WriteError> {
+        // A rename from the staging directory that fails is tried once for each tree; then its files are staged beside
+        // their targets.
+        for _ in files {
+            match self.try_to_write(files, directories, remember, umask) {
+                Err(WriteError::Io(error)) if error.kind() == io::ErrorKind::CrossesDevices => {}
+                done => return done,
+            }
+        }
+        self.try_to_write(files, directories, remember, umask)
+    }
+
+    fn try_to_write(
+        &self,
+        files: &[FileWrite],
+        directories: &[WriteTarget],
+        remember: Option<&(dyn Fn() -> CallRecord + Sync)>,
+        umask: u32,
+    ) -> Result<WriteReceipt, WriteError> {
         for file_write in files {
-            self.register_tree(&file_write.tree)?;
             self.wait_for_truncating_editor(&file_write.target, file_write.old);
         }
         let mut created = CreatedDirectoriesGuard { syscalls: self.syscalls.as_ref(), created: Vec::new() };
@@ -170,15 +175,7 @@ impl AtomicWriter {
         }
         let mut all = StagedBatch(Vec::with_capacity(files.len()));
         for file_write in files {
-            let temp = self.id.new_temp_name();
-            all.0.push(StagedFile::create(
-                &self.syscalls,
-                &file_write.target,
-                (file_write.old, file_write.expected_stamp),
-                file_write.new,
-                temp,
-                umask,
-            )?);
+            all.0.push(StagedFile::create(&self.staging, file_write, umask)?);
         }
         let digests =
             || files.iter().zip(&all.0).map(|(file_write, staged)| staged.digest_of(file_write.new)).collect();
@@ -229,22 +226,7 @@ impl AtomicWriter {
     /// Finishes what is still in our charge; nothing is written afterwards.
     pub fn finish(&self) {
         self.archiver.drain();
-    }
-
-    /// Before the first write in a tree, its path is noted: a sweep must find what a crash leaves there.
-    fn register_tree(&self, tree: &Path) -> io::Result<()> {
-        if self.registered.contains(tree) {
-            return Ok(());
-        }
-        let _one = self.registering.lock();
-        let mut lines: Vec<String> = self.registered.iter().map(|tree| tree.display().to_string()).collect();
-        lines.push(tree.display().to_string());
-        lines.sort();
-        lines.dedup();
-        state_files::replace(&self.directory.join(WRITTEN_TREES_FILE), lines.join("\n").as_bytes())?;
-        // Only now: another writer in this tree must not go on before it is noted.
-        self.registered.insert(tree.to_owned());
-        Ok(())
+        self.staging.close();
     }
 
     /// Some editors empty a file and then write it. One that is empty or very young, and not our own
@@ -424,6 +406,14 @@ impl WorkerSlot {
 impl Drop for WorkerSlot {
     fn drop(&mut self) {
         BUSY_WORKERS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Runs a closure on a worker, or here if there is none.
+pub(super) fn run_in_background(work: impl FnOnce() + Send + 'static) {
+    match POOL.as_ref() {
+        Some(pool) => pool.spawn(work),
+        None => work(),
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use trellis_protocol::control::Progress;
 
 use super::IndexEvent;
-use super::document::{DocumentRecord, ParsedDocument, TreeId};
+use super::document::{DocumentRecord, TreeId};
 use super::document_log::DocumentLogBatch;
 use super::main_index::Segment;
 use super::overlay::OverlayDocument;
@@ -140,7 +140,7 @@ impl IndexThread {
                 Ok(None) => {}
                 Ok(Some(seen)) => {
                     self.overlay.note_age(tree, path, &seen.stamp);
-                    let document = ParsedDocument::read(tree, path, seen, documents, &self.overlay.search.names);
+                    let document = self.overlay.parse(tree, path, seen, documents);
                     let slot = {
                         let mut index_state = self.overlay.index_state.lock();
                         let old = index_state.trees[tree as usize].files.get(path).and_then(|known| known.slot);

@@ -242,8 +242,30 @@ impl OverlayWriter {
         file.read(MAX_DOCUMENT_BYTES).map(Some)
     }
 
-    fn add_to_overlay(&self, tree: TreeId, path: &Arc<str>, seen: FileContent, documents: DocumentSource) {
+    /// What a file says, now that it was read. That something is wrong with it is told once for each text.
+    pub(crate) fn parse(
+        &self,
+        tree: TreeId,
+        path: &Arc<str>,
+        seen: FileContent,
+        documents: DocumentSource,
+    ) -> ParsedDocument {
         let document = ParsedDocument::read(tree, path, seen, documents, &self.search.names);
+        if let Some(problem) = document.facts.problem {
+            let index_state = self.index_state.lock();
+            let tree = &index_state.trees[tree as usize];
+            let is_new = tree.files.get(path).is_none_or(|known| known.entry.digest != document.entry.digest);
+            let warning = format!("{} `{path}` {problem}", tree.family);
+            drop(index_state);
+            if is_new {
+                (self.on_event)(IndexEvent::Warning(warning));
+            }
+        }
+        document
+    }
+
+    fn add_to_overlay(&self, tree: TreeId, path: &Arc<str>, seen: FileContent, documents: DocumentSource) {
+        let document = self.parse(tree, path, seen, documents);
         let mut shades = self.variant_emitters.lock().pop().unwrap_or_default();
         let overlay = Arc::new(OverlayDocument::new(document, &mut shades));
         self.variant_emitters.lock().push(shades);

@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use super::yaml;
+use super::yaml::{self, NoMapping};
 
 /// The byte order mark that some editors put in front.
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -18,6 +18,8 @@ pub struct SplitDocument<'a> {
     pub body: usize,
     /// Where lines begin to count as lines of the body: the same, or behind a block that is no mapping.
     pub counted: usize,
+    /// There is a block that would take up far more than its length says. It counts as none.
+    pub is_over_budget: bool,
 }
 
 /// Front matter that was found.
@@ -35,7 +37,7 @@ pub struct FrontMatter<'a> {
 pub fn split(text: &str) -> SplitDocument<'_> {
     let begin = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
     let mut lines = text[begin..].split_inclusive('\n');
-    let without = SplitDocument { front: None, body: begin, counted: begin };
+    let without = SplitDocument { front: None, body: begin, counted: begin, is_over_budget: false };
     let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else { return without };
     let start = begin + first.len();
     let mut end = start;
@@ -43,10 +45,11 @@ pub fn split(text: &str) -> SplitDocument<'_> {
         if matches!(line.trim_end(), "---" | "...") {
             let (inner, body) = (&text[start..end], end + line.len());
             return match yaml::mapping(inner) {
-                Some(map) => {
-                    SplitDocument { front: Some(FrontMatter { map, lines: inner, start }), body, counted: body }
+                Ok(map) => {
+                    let front = Some(FrontMatter { map, lines: inner, start });
+                    SplitDocument { front, body, counted: body, ..without }
                 }
-                None => SplitDocument { front: None, body: begin, counted: body },
+                Err(why) => SplitDocument { counted: body, is_over_budget: why == NoMapping::OverBudget, ..without },
             };
         }
         end += line.len();
@@ -105,7 +108,7 @@ fn entries<'a>(base: &FrontMatter<'a>) -> Option<Vec<(Option<String>, &'a str)>>
     let mut entries = Vec::new();
     for pair in starts.windows(2) {
         let raw = &base.lines[pair[0]..pair[1]];
-        let mut keys = yaml::mapping(raw)?.into_iter();
+        let mut keys = yaml::mapping(raw).ok()?.into_iter();
         let key = keys.next();
         if keys.next().is_some() || key.as_ref().is_some_and(|(key, value)| base.map.get(key) != Some(value)) {
             return None;

@@ -85,7 +85,7 @@ fn front_value(front: &FrontMatter<'_>, status: &str) -> Splice {
         if let Some(range) = value_of_key(line.trim_end_matches(['\r', '\n'])) {
             let range = place + range.start..place + range.end;
             let new = format!("{}{status}{}", &front.lines[..range.start], &front.lines[range.end..]);
-            if yaml::mapping(&new).as_ref() == Some(&wanted) {
+            if yaml::mapping(&new).as_ref() == Ok(&wanted) {
                 return (front.start + range.start..front.start + range.end, status.to_owned());
             }
         }

@@ -252,7 +252,8 @@ fn as_json_error(mut parts: axum::http::response::Parts, body: Bytes) -> Respons
     let (code, sentence) = match parts.status {
         StatusCode::NOT_FOUND => (SERVER_ERROR, "there is no such session: initialize again".to_owned()),
         status if status.is_server_error() => {
-            tracing::error!("{said}");
+            tracing::error!(status = status.as_u16(), "a message could not be answered");
+            tracing::debug!("{said}");
             (INTERNAL_ERROR, "something went wrong here; the log says more".to_owned())
         }
         _ => (INVALID_REQUEST, said.chars().take(200).collect()),

@@ -118,6 +118,9 @@ mod http_shutdown;
 /// Keys and texts that no log holds.
 mod http_secrets;
 
+/// What the log shows of people's files: little, on one line each.
+mod log_privacy;
+
 /// A daemon that ends while tasks become plans of their own.
 mod vine_crash;
 

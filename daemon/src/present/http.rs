@@ -114,7 +114,8 @@ pub fn error_response(tool_error: &ToolError) -> (u16, Value) {
     let ToolError { failure, error_format } = tool_error;
     let status = status(failure);
     if failure.kind == FailureKind::Internal {
-        tracing::error!(code = %failure.code, "{}", failure.message);
+        tracing::error!(code = %failure.code, "a call failed; at level debug the log says with what");
+        tracing::debug!("{}", failure.message);
         return (status, error(-32603, INTERNAL, None, None));
     }
     if *error_format == ErrorFormat::Numbered {

@@ -14,6 +14,7 @@ use tower::ServiceExt as _;
 use uuid::Uuid;
 
 use super::Gateway;
+use super::serve::Caller;
 use crate::present::http::HttpError;
 
 /// Names a request, in its answer and in the log.
@@ -26,13 +27,13 @@ const HEADERS: HeaderValue = HeaderValue::from_static(
 );
 const EXPOSED: HeaderValue = HeaderValue::from_static("X-Request-ID, Mcp-Session-Id");
 
-/// Answers one request. `unsure`: its end is not certain, so it is refused and nothing after it is read.
-pub async fn answer(gateway: &Gateway, router: Router, request: Request<Body>, unsure: bool) -> Response<Body> {
+/// Answers one request of this caller.
+pub async fn answer(gateway: &Gateway, router: Router, request: Request<Body>, caller: &Caller) -> Response<Body> {
     let id = request_id(request.headers());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let began = std::time::Instant::now();
     let mut origin = None;
-    let mut response = dispatch_checked(gateway, router, request, unsure, &mut origin).await.into_response();
+    let mut response = dispatch_checked(gateway, router, request, caller, &mut origin).await.into_response();
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(&id) {
         headers.insert(REQUEST_ID, value);
@@ -63,10 +64,11 @@ async fn dispatch_checked(
     gateway: &Gateway,
     router: Router,
     request: Request<Body>,
-    unsure: bool,
+    caller: &Caller,
     origin: &mut Option<HeaderValue>,
 ) -> Result<Response<Body>, HttpError> {
-    if unsure {
+    // Where it ends is not certain, so nothing after it is read either.
+    if caller.framing.lock().is_broken() {
         return Err(HttpError::request(400, "a request has one content length or chunks, and not both"));
     }
     let (parts, body) = request.into_parts();
@@ -77,6 +79,7 @@ async fn dispatch_checked(
     }
     if parts.uri.path() != "/health" {
         gateway.guard.credentials(&parts.headers)?;
+        caller.place.trust();
     }
     if gateway.engine.lifecycle.leaving().is_cancelled() {
         return Err(HttpError::Busy);

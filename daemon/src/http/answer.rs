@@ -50,7 +50,7 @@ pub async fn answer(gateway: &Gateway, router: Router, request: Request<Body>, c
 
 /// One line; a path that leads nowhere may hold anything and is left out.
 fn note(id: &str, method: &Method, path: &str, status: StatusCode, began: std::time::Instant) {
-    let known = !matches!(status.as_u16(), 401 | 403 | 404 | 421);
+    let known = !matches!(status.as_u16(), 401 | 403 | 404 | 421 | 429);
     let path: String = if known { path.chars().take(120).collect() } else { "-".to_owned() };
     let milliseconds = began.elapsed().as_millis();
     if path == "/health" {
@@ -77,8 +77,12 @@ async fn dispatch_checked(
     if parts.method == Method::OPTIONS {
         return Ok(preflight(origin.is_some()));
     }
-    if parts.uri.path() != "/health" {
-        gateway.guard.credentials(&parts.headers)?;
+    let path = parts.uri.path();
+    if is_oauth_probe(path) {
+        return Err(HttpError::NoPath);
+    }
+    if path != "/health" {
+        gateway.guard.credentials(&parts.headers, caller.peer)?;
         caller.place.trust();
     }
     if gateway.engine.lifecycle.leaving().is_cancelled() {
@@ -86,6 +90,12 @@ async fn dispatch_checked(
     }
     let routed = router.oneshot(Request::from_parts(parts, body)).await;
     routed.map_err(|never| match never {})
+}
+
+/// Where hosts without a key look for a way to log in. That there is none is no secret, and a 401 there would make
+/// them try on.
+fn is_oauth_probe(path: &str) -> bool {
+    path == "/register" || path.split('/').any(|segment| segment == ".well-known")
 }
 
 fn preflight(from_a_page: bool) -> Response<Body> {
@@ -113,6 +123,7 @@ impl IntoResponse for HttpError {
         match self {
             Self::Credentials => ([(WWW_AUTHENTICATE, "Bearer")], response).into_response(),
             Self::Busy => ([(RETRY_AFTER, "1")], response).into_response(),
+            Self::TooManyWrong { seconds } => ([(RETRY_AFTER, seconds.to_string())], response).into_response(),
             // What the rest of the connection holds is not known any more.
             Self::Request { .. } => ([(CONNECTION, "close")], response).into_response(),
             _ => response,

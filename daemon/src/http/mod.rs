@@ -24,6 +24,9 @@ pub mod guarded_stream;
 /// Who stays when there is no room for another connection.
 pub mod connections;
 
+/// Guessing is slow.
+pub mod rate_limit;
+
 /// Connections, as many as there is room for.
 pub mod serve;
 

@@ -34,6 +34,11 @@ pub enum HttpError {
     NoMethod,
     /// No good credentials.
     Credentials,
+    /// Wrong ones again and again, from the same place.
+    TooManyWrong {
+        /// How long to wait.
+        seconds: u64,
+    },
     /// A web page that may not call us.
     Origin,
     /// A name that is not ours.
@@ -60,6 +65,7 @@ impl HttpError {
             Self::NoTool(_) | Self::NoPath => 404,
             Self::NoMethod => 405,
             Self::Credentials => 401,
+            Self::TooManyWrong { .. } => 429,
             Self::Origin => 403,
             Self::Host => 421,
             Self::Sync(_) | Self::Internal => 500,
@@ -83,6 +89,11 @@ impl HttpError {
             Self::Credentials => {
                 let hint = "send a key in `X-API-Key`, or a token in `Authorization: Bearer`";
                 error(1005, "authentication required", None, Some(hint))
+            }
+            Self::TooManyWrong { seconds } => {
+                let data = json!({ "seconds": seconds });
+                let hint = format!("wait {seconds} seconds, or send a good key or token, which is never refused");
+                error(1005, "too many wrong credentials came from this address", Some(data), Some(&hint))
             }
             Self::Origin => {
                 let hint = "add the page's origin to ALLOWED_ORIGINS";

@@ -35,6 +35,11 @@ impl Variables {
         self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
     }
 
+    /// All of them. One that was set twice comes twice, the value that counts last.
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
     /// Sets a variable, whatever it was before.
     pub fn set(&mut self, name: &str, value: impl Into<OsString>) {
         self.0.push((name.into(), value.into()));

@@ -126,3 +126,6 @@ mod vine_crash;
 
 /// The index is damaged, removed, killed.
 mod index_damage;
+
+/// A daemon is nobody's child, and keeps nobody's environment.
+mod detached;

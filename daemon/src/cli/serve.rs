@@ -1,7 +1,7 @@
 //! `trellisd run`: the daemon's life, from its lock to its end.
 //!
 //! Families, environment and configuration come in; out come a socket that serves and, for whoever started us on demand
-//! (a proxy or `trellisd up`), one line on stdout: `ready PATH` or `failed WHY`. There are never two daemons with one state
+//! (a proxy or `trellisd up`), one line on stdout: `ready PATH`, `taken` or `failed WHY`. There are never two daemons with one state
 //! directory, and no file is left half-written however we end.
 
 use std::ffi::OsStr;
@@ -52,11 +52,15 @@ pub fn run(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Failu
     if let Err(failure) = &outcome
         && on_demand
     {
-        // Whoever started us reads this line and passes it on.
-        let line = crate::present::sentence(failure).replace('\n', " ");
-        let _ = writeln!(std::io::stdout(), "failed {line}");
+        tell_starter(failure);
     }
     outcome
+}
+
+/// Whoever started us reads this line and passes it on.
+pub(super) fn tell_starter(failure: &Failure) {
+    let line = crate::present::sentence(failure).replace('\n', " ");
+    let _ = writeln!(std::io::stdout(), "failed {line}");
 }
 
 fn run_daemon(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Failure> {
@@ -73,7 +77,9 @@ fn run_daemon(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Fa
     let umask = surroundings::umask();
 
     let Some(lock) = take_lock(&paths, &account)? else {
-        if !on_demand {
+        if on_demand {
+            let _ = writeln!(std::io::stdout(), "taken");
+        } else {
             anstream::eprintln!("another daemon of yours is running already: see `trellisd status`");
         }
         return Ok(());

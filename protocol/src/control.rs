@@ -70,6 +70,8 @@ pub struct Status {
     pub settings: Vec<SettingStatus>,
     /// The HTTP gateway: its address, `off`, or why it does not run.
     pub gateway: String,
+    /// What the system forbids the daemon, or why it does not.
+    pub landlock: String,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

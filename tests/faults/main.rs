@@ -129,3 +129,6 @@ mod index_damage;
 
 /// A daemon is nobody's child, and keeps nobody's environment.
 mod detached;
+
+/// What the system forbids a daemon.
+mod landlock;

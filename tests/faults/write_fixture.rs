@@ -82,6 +82,7 @@ impl TestProject {
             started_by: StartedBy::Terminal,
             started_in: None,
             gateway,
+            landlock: String::new(),
         };
         let mut families = families::all();
         families.push(FamilyDescriptor::of::<FixtureFamily>());

@@ -6,6 +6,9 @@ pub mod serve;
 /// `trellisd run --on-demand`: a daemon that is nobody's child.
 mod detach;
 
+/// What the system is asked to forbid us.
+pub mod landlock;
+
 /// `up`, `stop` and `status`: what is asked of a daemon that runs.
 pub mod control;
 

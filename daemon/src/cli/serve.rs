@@ -1,8 +1,8 @@
 //! `trellisd run`: the daemon's life, from its lock to its end.
 //!
 //! Families, environment and configuration come in; out come a socket that serves and, for whoever started us on demand
-//! (a proxy or `trellisd up`), one line on stdout: `ready PATH`, `taken` or `failed WHY`. There are never two daemons with one state
-//! directory, and no file is left half-written however we end.
+//! (a proxy or `trellisd up`), one line on stdout: `ready PATH`, `taken` or `failed WHY`. There are never two daemons
+//! with one state directory, and no file is left half-written however we end.
 
 use std::ffi::OsStr;
 use std::io::Write as _;
@@ -17,7 +17,7 @@ use trellis_protocol::endpoint::{AccountEnvironment, TrellisPaths};
 use trellis_protocol::{Failure, FailureKind};
 use trellis_proxy::surroundings;
 
-use super::log;
+use super::{landlock, log};
 use crate::clock;
 use crate::config::Settings;
 use crate::disk::syscalls::{OsSyscalls, WriteSyscalls};
@@ -74,6 +74,8 @@ fn run_daemon(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Fa
     let (settings, warnings) = Settings::read(state_files::read(&paths.config).as_deref(), &account.variables);
     log::begin(&settings.log_level.value, on_demand.then_some(paths.log.as_path()));
     raise_descriptor_limit();
+    // It counts for this thread and those that it starts, so it comes before all others.
+    let landlock = landlock::restrict();
     let umask = surroundings::umask();
 
     let Some(lock) = take_lock(&paths, &account)? else {
@@ -112,6 +114,7 @@ fn run_daemon(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Fa
             started_by,
             started_in: surroundings::started_in(&account),
             gateway,
+            landlock: landlock.describe(),
         };
         let engine_slot = Arc::new(OnceLock::new());
         let (writer, answers) = open_journal(&paths, &engine_slot)?;

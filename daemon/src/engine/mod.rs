@@ -106,6 +106,8 @@ pub struct ProcessInfo {
     pub started_in: Option<PathBuf>,
     /// Whether the HTTP gateway runs.
     pub gateway: GatewayState,
+    /// What the system forbids this process, for `status`.
+    pub landlock: String,
 }
 
 /// Whether the HTTP gateway runs.

@@ -55,6 +55,7 @@ impl Engine {
             warnings: self.lifecycle.warnings(),
             settings: self.settings.report(),
             gateway: self.process.gateway.describe(),
+            landlock: self.process.landlock.clone(),
         }
     }
 

@@ -41,6 +41,7 @@ pub fn status(status: &Status) -> String {
     );
     let _ = writeln!(text, "socket    {}", status.socket);
     let _ = writeln!(text, "gateway   {}", status.gateway);
+    let _ = writeln!(text, "landlock  {}", status.landlock);
     let families: Vec<String> =
         status.families.iter().map(|family| format!("{} ({} tools)", family.name, family.tools)).collect();
     let _ = writeln!(text, "families  {}", families.join(", "));

@@ -52,6 +52,9 @@ mod queue;
 /// Nobody wants anything.
 mod idle;
 
+/// Bad blocks and foreign files in the journal.
+mod journal_damage;
+
 /// An engine without sockets.
 mod write_fixture;
 

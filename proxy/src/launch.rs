@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 
 use interprocess::local_socket::Stream;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
 use trellis_protocol::endpoint::{AccountEnvironment, TrellisPaths};
 
 use crate::connect;
@@ -22,6 +23,8 @@ use crate::offline::UnavailableReason;
 use crate::process;
 use crate::surroundings::{self, STARTED_IN};
 
+/// Nobody's link leads us to another file.
+const NO_LINKS: i32 = OFlags::NOFOLLOW.bits() as i32;
 const DAEMON_PROGRAM: &str = "trellisd";
 /// How long a daemon may take to say that it is ready.
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -62,7 +65,7 @@ pub fn start(
         UnavailableReason::new(message, "make it writable for you, or set XDG_STATE_HOME to a directory that is")
     })?;
     let path = paths.start_lock();
-    let lock = OpenOptions::new().create(true).write(true).truncate(false).mode(0o600).open(&path);
+    let lock = OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(NO_LINKS).open(&path);
     let lock = lock.map_err(|error| no_file(&path, &error))?;
     let mut delay = MIN_POLL_DELAY;
     loop {
@@ -263,7 +266,7 @@ fn open_log(path: &Path) -> io::Result<File> {
     if let Some(directory) = path.parent() {
         make_directory(directory)?;
     }
-    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+    OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(NO_LINKS).open(path)
 }
 
 #[cfg(test)]

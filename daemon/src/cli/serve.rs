@@ -8,10 +8,12 @@ use std::ffi::OsStr;
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Resource, Rlimit};
+use rustix::process::{Resource, Rlimit, geteuid};
 use tokio::signal::unix::{SignalKind, signal};
 use trellis_protocol::endpoint::{AccountEnvironment, TrellisPaths};
 use trellis_protocol::{Failure, FailureKind};
@@ -30,7 +32,7 @@ use crate::families::Registry;
 use crate::http::{self, Gateway};
 use crate::mcp_over_http::HttpMcp;
 use crate::socket::{self, listen};
-use crate::state_files;
+use crate::state_files::{self, DirectoryError};
 
 /// Threads that serve sockets: one, so that an answer never has to wake another thread on its way. Work that
 /// waits has a pool of its own, and long messages are read and written beside it.
@@ -71,7 +73,10 @@ fn run_daemon(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Fa
     }
     let account = surroundings::gather();
     let paths = TrellisPaths::of(&account);
-    let (settings, warnings) = Settings::read(state_files::read(&paths.config).as_deref(), &account.variables);
+    // A person may keep the configuration elsewhere, and link to it.
+    let config = std::fs::read_to_string(&paths.config).ok();
+    let (settings, mut warnings) = Settings::read(config.as_deref(), &account.variables);
+    warnings.extend(check_state_directory(&paths.state)?);
     log::begin(&settings.log_level.value, on_demand.then_some(paths.log.as_path()));
     raise_descriptor_limit();
     // It counts for this thread and those that it starts, so it comes before all others.
@@ -157,6 +162,29 @@ fn run_daemon(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Fa
     runtime.shutdown_timeout(FINAL_CALLS_TIMEOUT);
     // Only now may another daemon have the lock.
     listener.map(drop)
+}
+
+/// Nothing of ours may lie where another user can reach it. What was open to others is closed, with a warning.
+fn check_state_directory(state: &Path) -> Result<Option<String>, Failure> {
+    let mut were_open = Vec::new();
+    // A person may keep all of it elsewhere, by a link of their own; through the dot it is followed.
+    let is_own_link = |metadata: std::fs::Metadata| metadata.is_symlink() && metadata.uid() == geteuid().as_raw();
+    let state = if state.symlink_metadata().is_ok_and(is_own_link) { state.join(".") } else { state.to_owned() };
+    for directory in [state.clone(), state.join("journal"), state.join("feed")] {
+        match state_files::open_private_directory(&directory) {
+            Ok((_, true)) => were_open.push(format!("`{}`", directory.display())),
+            Ok(_) => {}
+            Err(DirectoryError::Foreign(why)) => {
+                let message = format!("the directory `{}` {why}", directory.display());
+                let hint = "set XDG_STATE_HOME to a directory of your own, or remove this one";
+                return Err(Failure::new("denied", FailureKind::Refused, message).with_hint(hint));
+            }
+            // Whoever needs it says what is wrong with it.
+            Err(DirectoryError::Io(_)) => {}
+        }
+    }
+    let names = were_open.join(", ");
+    Ok((!names.is_empty()).then(|| format!("{names} could be reached by other users; only you can now")))
 }
 
 /// The lock that makes us the only one. A service was set up on purpose: a daemon that was started on

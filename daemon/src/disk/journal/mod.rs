@@ -137,7 +137,7 @@ impl Journal {
     pub fn mark_recovered(&self) -> io::Result<()> {
         for path in self.files("lane-")? {
             // What could not be read has been named before.
-            let Ok(bytes) = fs::read(&path) else { continue };
+            let Ok(bytes) = state_files::read_bytes(&path) else { continue };
             match segment::decode(&bytes) {
                 SegmentContent::Records(SegmentRecords { used_bytes, .. }) => {
                     state_files::truncate(&path, used_bytes)?;
@@ -169,7 +169,7 @@ impl Journal {
     /// it.
     fn read_segment(&self, path: &Path) -> Vec<JournalRecord> {
         let name = file_name(path);
-        match fs::read(path).map(|bytes| segment::decode(&bytes)) {
+        match state_files::read_bytes(path).map(|bytes| segment::decode(&bytes)) {
             Ok(SegmentContent::Records(SegmentRecords { records, damaged, .. })) => {
                 if damaged > 0 {
                     self.report(format!("the journal's file `{name}` is damaged in {damaged} places; the rest counts"));

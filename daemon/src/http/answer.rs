@@ -14,7 +14,7 @@ use tower::ServiceExt as _;
 use uuid::Uuid;
 
 use super::Gateway;
-use super::serve::Caller;
+use super::serve::HttpCaller;
 use crate::present::http::HttpError;
 
 /// Names a request, in its answer and in the log.
@@ -28,7 +28,7 @@ const HEADERS: HeaderValue = HeaderValue::from_static(
 const EXPOSED: HeaderValue = HeaderValue::from_static("X-Request-ID, Mcp-Session-Id");
 
 /// Answers one request of this caller.
-pub async fn answer(gateway: &Gateway, router: Router, request: Request<Body>, caller: &Caller) -> Response<Body> {
+pub async fn answer(gateway: &Gateway, router: Router, request: Request<Body>, caller: &HttpCaller) -> Response<Body> {
     let id = request_id(request.headers());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let began = std::time::Instant::now();
@@ -64,7 +64,7 @@ async fn dispatch_checked(
     gateway: &Gateway,
     router: Router,
     request: Request<Body>,
-    caller: &Caller,
+    caller: &HttpCaller,
     origin: &mut Option<HeaderValue>,
 ) -> Result<Response<Body>, HttpError> {
     // Where it ends is not certain, so nothing after it is read either.

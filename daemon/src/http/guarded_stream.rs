@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 use super::answer;
-use super::serve::Caller;
+use super::serve::HttpCaller;
 use crate::present::http::HttpError;
 
 /// How long a head may take from its first byte to its last.
@@ -27,7 +27,7 @@ const STALL_TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct GuardedStream {
     stream: TcpStream,
-    caller: Arc<Caller>,
+    caller: Arc<HttpCaller>,
     head_time: Option<Pin<Box<Sleep>>>,
     unread_time: Option<Pin<Box<Sleep>>>,
     /// What is unwritten of an answer of ours that goes out in place of the parser's.
@@ -36,7 +36,7 @@ pub struct GuardedStream {
 
 impl GuardedStream {
     /// Follows a connection; the caller's framing tells others what was seen.
-    pub fn new(stream: TcpStream, caller: Arc<Caller>) -> Self {
+    pub fn new(stream: TcpStream, caller: Arc<HttpCaller>) -> Self {
         Self { stream, caller, head_time: None, unread_time: None, instead: None }
     }
 

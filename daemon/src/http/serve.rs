@@ -49,7 +49,7 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) -> std::io::Res
         match accepted {
             Ok((stream, peer)) => match table.admit() {
                 Some(place) => {
-                    let caller = Arc::new(Caller { peer: peer.ip(), place, framing: Mutex::default() });
+                    let caller = Arc::new(HttpCaller { peer: peer.ip(), place, framing: Mutex::default() });
                     connections.spawn(connection(Arc::clone(&gateway), router.clone(), stream, caller));
                 }
                 None => {
@@ -73,14 +73,14 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) -> std::io::Res
 
 /// Who is at the other end of a connection, as far as requests must know.
 #[derive(Debug)]
-pub struct Caller {
+pub struct HttpCaller {
     pub peer: IpAddr,
     pub place: ConnectionPlace,
     /// Where the connection's requests begin and end.
     pub framing: Mutex<FramingCheck>,
 }
 
-async fn connection(gateway: Arc<Gateway>, router: Router, stream: TcpStream, caller: Arc<Caller>) {
+async fn connection(gateway: Arc<Gateway>, router: Router, stream: TcpStream, caller: Arc<HttpCaller>) {
     let _ = stream.set_nodelay(true);
     let wire = GuardedStream::new(stream, Arc::clone(&caller));
     let leaving = gateway.engine.lifecycle.leaving().clone();

@@ -12,9 +12,9 @@ use axum::http::request::Parts;
 
 use super::keys::{API_KEY_PREFIX, Keyring};
 use super::rate_limit::WrongCredentialLimit;
-use super::token::{self, TokenError};
+use super::token::{TokenError, TokenRules};
 use crate::clock;
-use crate::config::http::{HttpSettings, Secret};
+use crate::config::http::HttpSettings;
 use crate::present::http::HttpError;
 
 /// Where a key travels.
@@ -29,7 +29,7 @@ pub struct Guard {
     hosts: Hosts,
     origins: Vec<String>,
     keyring: Keyring,
-    secret: Option<Secret>,
+    tokens: Option<TokenRules>,
     open: bool,
     wrong: WrongCredentialLimit,
     /// When a refused token was last written to the log, in milliseconds of the epoch.
@@ -53,7 +53,7 @@ impl Guard {
             hosts: Hosts { port: address.port(), loopback, further },
             origins: settings.allowed_origins.value.clone(),
             keyring,
-            secret: settings.jwt_secret.value.clone(),
+            tokens: TokenRules::of(settings),
             open: settings.allow_unauthenticated.value && loopback,
             wrong: WrongCredentialLimit::default(),
             refusal_logged: AtomicI64::default(),
@@ -62,7 +62,7 @@ impl Guard {
 
     /// Whether nobody can come in.
     pub fn is_shut(&self) -> bool {
-        !self.open && self.secret.is_none() && self.keyring.is_empty()
+        !self.open && self.tokens.is_none() && self.keyring.is_empty()
     }
 
     /// The names under which we may be called; `None`: any.
@@ -122,9 +122,9 @@ impl Guard {
         if token.starts_with(API_KEY_PREFIX) {
             return self.keyring.has_created(token);
         }
-        let Some(secret) = &self.secret else { return false };
+        let Some(tokens) = &self.tokens else { return false };
         let now = clock::epoch_millis();
-        match token::check(token, secret.reveal().as_bytes(), now as f64 / 1000.0) {
+        match tokens.check(token, now as f64 / 1000.0) {
             Ok(()) => true,
             Err(why) => {
                 self.log_refusal(why, now);

@@ -194,6 +194,31 @@ fn requests_without_credentials_are_no_guesses() {
 }
 
 #[test]
+fn tokens_of_others_or_for_others_are_refused_when_it_is_set() {
+    let settings = [("JWT_SECRET", SECRET), ("JWT_ISSUER", "https://id.example"), ("JWT_AUDIENCE", "trellis")];
+    let (home, web) = Home::new().gateway(&settings);
+    let web = web.without("X-API-Key");
+    let with = |claims: Value| {
+        let mut claims = claims;
+        claims["exp"] = (now() + 600).into();
+        web.with("Authorization", &format!("Bearer {}", token(json!({ "alg": "HS256" }), claims)))
+    };
+    let issuer = "https://id.example";
+    check(&with(json!({ "iss": issuer, "aud": "trellis" })), "its own", 200);
+    check(&with(json!({ "iss": issuer, "aud": ["other", "trellis"] })), "a list", 200);
+    check(&with(json!({ "iss": issuer, "aud": ["other"] })), "for others", 401);
+    check(&with(json!({ "iss": issuer })), "for nobody", 401);
+    check(&with(json!({ "iss": "https://id.example/", "aud": "trellis" })), "of others", 401);
+    check(&with(json!({ "aud": "trellis" })), "of nobody", 401);
+    wait_until("the log says why", || home.log().contains("JWT_AUDIENCE").then_some(()));
+    let settings = String::from_utf8(home.trellisd(&["status", "--settings"]).stdout).expect("text");
+    assert!(settings.contains("http.jwt_issuer") && settings.contains(issuer), "{settings}");
+    let (_home, web) = Home::new().gateway(&[("JWT_SECRET", SECRET)]);
+    let anybody = token(json!({ "alg": "HS256" }), json!({ "exp": now() + 600, "iss": "x", "aud": "y" }));
+    check(&web.without("X-API-Key").with("Authorization", &format!("Bearer {anybody}")), "not asked for", 200);
+}
+
+#[test]
 fn the_log_says_why_a_token_was_refused_without_showing_it() {
     let (home, web) = locked();
     let endless = token(json!({ "alg": "HS256", "typ": "JWT" }), json!({ "sub": "ada" }));

@@ -44,6 +44,11 @@ impl Variables {
     pub fn set(&mut self, name: &str, value: impl Into<OsString>) {
         self.0.push((name.into(), value.into()));
     }
+
+    /// Takes a variable out, with every value that it ever had here.
+    pub fn take(&mut self, name: &str) -> Vec<OsString> {
+        self.0.extract_if(.., |(known, _)| known == name).map(|(_, value)| value).collect()
+    }
 }
 
 impl FromIterator<(OsString, OsString)> for Variables {

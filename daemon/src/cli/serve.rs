@@ -18,10 +18,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use trellis_protocol::endpoint::{AccountEnvironment, TrellisPaths};
 use trellis_protocol::{Failure, FailureKind};
 use trellis_proxy::surroundings;
+use zeroize::{Zeroize as _, Zeroizing};
 
 use super::{landlock, log};
 use crate::clock;
 use crate::config::Settings;
+use crate::config::http::SECRET_VARIABLES;
 use crate::disk::syscalls::{OsSyscalls, WriteSyscalls};
 use crate::disk::writer::AtomicWriter;
 use crate::disk::{displaced, recover};
@@ -71,11 +73,15 @@ fn run_daemon(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Fa
         // Out of the terminal's and the host's process group: their signals are not meant for us.
         let _ = rustix::process::setsid();
     }
-    let account = surroundings::gather();
+    let mut account = surroundings::gather();
     let paths = TrellisPaths::of(&account);
     // A person may keep the configuration elsewhere, and link to it.
-    let config = std::fs::read_to_string(&paths.config).ok();
-    let (settings, mut warnings) = Settings::read(config.as_deref(), &account.variables);
+    let config = std::fs::read_to_string(&paths.config).ok().map(Zeroizing::new);
+    let (settings, mut warnings) = Settings::read(config.as_ref().map(|text| text.as_str()), &account.variables);
+    drop(config);
+    for secret in SECRET_VARIABLES.iter().flat_map(|name| account.variables.take(name)) {
+        secret.into_encoded_bytes().zeroize();
+    }
     warnings.extend(check_state_directory(&paths.state)?);
     log::begin(&settings.log_level.value, on_demand.then_some(paths.log.as_path()));
     raise_descriptor_limit();

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use trellis_protocol::control::SettingStatus;
 use trellis_protocol::endpoint::Variables;
+use zeroize::Zeroizing;
 
 use super::{Setting, Source};
 
@@ -18,13 +19,16 @@ pub const DEFAULT_PORT: u16 = 4001;
 /// A secret with fewer bytes can be guessed.
 const SECRET_BYTES: usize = 32;
 
-/// A text that no log and no report shows.
+/// Variables whose values are secrets.
+pub const SECRET_VARIABLES: [&str; 2] = ["API_KEYS", "JWT_SECRET"];
+
+/// A text that no log and no report shows, and that is wiped from memory when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct Secret(Zeroizing<String>);
 
 impl Secret {
     fn new(text: String) -> Self {
-        Self(text)
+        Self(text.into())
     }
 
     /// The text itself, for whoever compares it.
@@ -124,7 +128,7 @@ impl HttpSettings {
         let port = variable("PORT").or_else(|| variable("HTTP_PORT"));
         self.port.set_some(port.map(|value| port_of(&value)), FROM);
         self.host.set_some(variable("HOST").map(|value| value.trim().to_owned()), FROM);
-        self.api_keys.set_some(variable("API_KEYS").map(|value| secrets(split(&value))), FROM);
+        self.api_keys.set_some(variable("API_KEYS").map(Zeroizing::new).map(|value| secrets(split(&value))), FROM);
         self.jwt_secret.set_some(variable("JWT_SECRET").map(secret_of), FROM);
         self.jwt_issuer.set_some(variable("JWT_ISSUER").map(Some), FROM);
         self.jwt_audience.set_some(variable("JWT_AUDIENCE").map(Some), FROM);

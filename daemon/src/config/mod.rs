@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use trellis_protocol::control::SettingStatus;
 use trellis_protocol::endpoint::Variables;
+use zeroize::Zeroize as _;
 
 use http::HttpSettings;
 
@@ -112,7 +113,7 @@ impl Settings {
     }
 
     fn take_file(&mut self, text: &str, warnings: &mut Vec<String>) {
-        let table = match text.parse::<toml::Table>() {
+        let mut table = match text.parse::<toml::Table>() {
             Ok(table) => table,
             Err(error) => {
                 let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
@@ -143,6 +144,8 @@ impl Settings {
                 warnings.push(format!("config.toml: `{name}` cannot have that value and is left as it was"));
             }
         }
+        // Secrets are among them.
+        table.iter_mut().for_each(|(_, value)| wipe(value));
     }
 
     fn take_variables(&mut self, variables: &Variables, warnings: &mut Vec<String>) {
@@ -177,6 +180,15 @@ impl Settings {
         ];
         rows.extend(self.http.report());
         rows
+    }
+}
+
+fn wipe(value: &mut toml::Value) {
+    match value {
+        toml::Value::String(text) => text.zeroize(),
+        toml::Value::Array(values) => values.iter_mut().for_each(wipe),
+        toml::Value::Table(table) => table.iter_mut().for_each(|(_, value)| wipe(value)),
+        _ => {}
     }
 }
 

@@ -9,6 +9,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, DecodingKey};
 use serde_json::{Map, Value};
+use zeroize::Zeroizing;
 
 use crate::config::http::HttpSettings;
 
@@ -126,8 +127,8 @@ fn object(part: &str) -> Result<Map<String, Value>, TokenError> {
 }
 
 /// Base64url without padding, in its only spelling: no stray bits at the end, nothing else in between.
-fn decode(text: &str) -> Option<Vec<u8>> {
-    BASE64_URL_SAFE_NO_PAD.decode(text).ok().filter(|bytes| !bytes.is_empty())
+fn decode(text: &str) -> Option<Zeroizing<Vec<u8>>> {
+    BASE64_URL_SAFE_NO_PAD.decode(text).ok().map(Zeroizing::new).filter(|bytes| !bytes.is_empty())
 }
 
 #[cfg(test)]
@@ -280,7 +281,7 @@ mod tests {
     proptest! {
         #[test]
         fn decoding_reverses_encoding_and_nothing_else(bytes in proptest::collection::vec(any::<u8>(), 1..80), noise in ".{0,40}") {
-            prop_assert_eq!(decode(&encode(&bytes)), Some(bytes));
+            prop_assert_eq!(decode(&encode(&bytes)), Some(Zeroizing::new(bytes)));
             if let Some(decoded) = decode(&noise) {
                 prop_assert_eq!(encode(&decoded), noise);
             }

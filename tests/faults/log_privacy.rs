@@ -22,7 +22,7 @@ fn r26_paths_texts_and_questions_stay_out_of_the_log() {
     let vault = place.join("vault");
     fs::create_dir_all(vault.join("closed")).expect("a directory");
     fs::write(vault.join("a.md"), TEXT).expect("a file");
-    fs::set_permissions(vault.join("closed"), fs::Permissions::from_mode(0)).expect("a mode");
+    fs::set_permissions(vault.join("closed"), fs::Permissions::from_mode(0o000)).expect("a mode");
     let workspace = home.path().join(".vibe/demo/plans");
     fs::create_dir_all(workspace.join(format!("{ARGUMENT}.md"))).expect("a directory");
     let bomb = (1..9).fold("a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned(), |lines, level| {

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use trellisd::disk::syscalls::{NameIn, OsSyscalls, WriteSyscalls};
 
@@ -19,6 +19,8 @@ pub(crate) enum InjectedFault {
     Errno(i32),
     /// The machine stops: neither this call nor any later one has an effect.
     Stop,
+    /// It stops before the first exchange, whatever its number is.
+    StopAtExchange,
 }
 
 /// Counts calls; one of them goes wrong.
@@ -29,12 +31,13 @@ pub(crate) struct FailingSyscalls {
     seen: AtomicUsize,
     /// Every directory is on a device of its own, and so many renames were refused for that.
     crossings: Option<AtomicUsize>,
+    has_stopped: AtomicBool,
 }
 
 impl FailingSyscalls {
     /// Goes wrong at this call, counted from 1.
     pub(crate) fn new(fault: InjectedFault, at: usize) -> Self {
-        Self { fault, at, seen: AtomicUsize::new(0), crossings: None }
+        Self { fault, at, seen: AtomicUsize::new(0), crossings: None, has_stopped: AtomicBool::new(false) }
     }
 
     /// No rename leads from one directory to another, although both say that they are on the same device.
@@ -76,6 +79,9 @@ impl FailingSyscalls {
         }
         match self.fault {
             InjectedFault::Errno(errno) if now == self.at => Err(io::Error::from_raw_os_error(errno)),
+            InjectedFault::StopAtExchange if self.has_stopped.load(Ordering::SeqCst) => {
+                Err(io::Error::other("the machine has stopped"))
+            }
             InjectedFault::Stop if now >= self.at => Err(io::Error::other("the machine has stopped")),
             _ => Ok(()),
         }
@@ -114,6 +120,7 @@ impl WriteSyscalls for FailingSyscalls {
     }
 
     fn exchange(&self, one: NameIn<'_>, other: NameIn<'_>) -> io::Result<()> {
+        self.has_stopped.fetch_or(self.fault == InjectedFault::StopAtExchange, Ordering::SeqCst);
         self.next_between(one, other).and_then(|()| OsSyscalls.exchange(one, other))
     }
 

@@ -91,6 +91,9 @@ mod writes_load;
 /// A daemon that ends while hosts write.
 mod writes_crash;
 
+/// Recovery by evidence, of each tree for itself.
+mod recovery;
+
 /// Where temp files lie.
 mod writes_staged;
 

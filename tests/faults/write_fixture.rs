@@ -17,7 +17,7 @@ use trellis_protocol::{Failure, Surface};
 use trellis_tests::fixture::FixtureFamily;
 use trellisd::disk::journal::CallId;
 use trellisd::disk::syscalls::{OsSyscalls, WriteSyscalls};
-use trellisd::disk::{displaced, recover};
+use trellisd::disk::{AtomicWriter, displaced, recover};
 use trellisd::engine::commit::WriteCall;
 use trellisd::engine::lifecycle::ExitReason;
 use trellisd::engine::{AnswerCache, Engine, GatewayState, ProcessInfo, StartedBy};
@@ -60,11 +60,35 @@ impl TestProject {
 
     /// A daemon on this ground, after it has gone through the journal and swept.
     pub(crate) fn open(&self, syscalls: Arc<dyn WriteSyscalls>) -> io::Result<EngineFixture> {
-        let on_conflict: Arc<displaced::ConflictCallback> = Arc::new(|_: &OsStr, _: &OsStr| {});
-        let state = self.state();
-        let now = SystemTime::now();
-        let (writer, recovered) = recover::open_and_recover(&state.join("journal"), &syscalls, &on_conflict, now)?;
+        self.open_at(syscalls, SystemTime::now()).map(|(fixture, _)| fixture)
+    }
+
+    /// The same at another time, and how many writes were too old to be carried out.
+    pub(crate) fn open_at(
+        &self,
+        syscalls: Arc<dyn WriteSyscalls>,
+        now: SystemTime,
+    ) -> io::Result<(EngineFixture, usize)> {
+        let directory = self.state().join("journal");
+        let (writer, recovered) = recover::open_and_recover(&directory, &syscalls, &no_callback(), now)?;
         recover::sweep(&writer, syscalls.as_ref());
+        let rolled_back = recovered.rolled_back.len();
+        Ok((self.start(writer, AnswerCache::of(recovered)), rolled_back))
+    }
+
+    /// A daemon that serves while it goes through the journal.
+    pub(crate) fn open_in_background(&self, syscalls: Arc<dyn WriteSyscalls>) -> io::Result<EngineFixture> {
+        let now = SystemTime::now();
+        let directory = self.state().join("journal");
+        let (writer, unfinished) = recover::open(&directory, &syscalls, &no_callback(), now)?;
+        let fixture = self.start(writer, AnswerCache::of(unfinished.known));
+        fixture.engine.recover_in_background(unfinished.groups, &no_callback(), now);
+        recover::sweep(&fixture.engine.writer, syscalls.as_ref());
+        Ok(fixture)
+    }
+
+    fn start(&self, writer: AtomicWriter, answers: AnswerCache) -> EngineFixture {
+        let state = self.state();
         let at = |name: &str| state.join(name);
         let paths = TrellisPaths {
             state: state.clone(),
@@ -87,9 +111,8 @@ impl TestProject {
         let mut families = families::all();
         families.push(FamilyDescriptor::of::<FixtureFamily>());
         let registry = Registry::new(families);
-        let answers = AnswerCache::of(recovered);
         let engine = Engine::start(registry, Default::default(), process, writer, answers, Vec::new());
-        Ok(EngineFixture { engine, project: self.project() })
+        EngineFixture { engine, project: self.project() }
     }
 
     /// The next daemon, on a machine that works.
@@ -103,6 +126,10 @@ impl TestProject {
         tree.remove(".git");
         tree
     }
+}
+
+fn no_callback() -> Arc<displaced::ConflictCallback> {
+    Arc::new(|_: &OsStr, _: &OsStr| {})
 }
 
 fn collect(directory: &Path, above: &str, tree: &mut FileTree) {

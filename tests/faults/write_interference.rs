@@ -15,7 +15,7 @@ use trellisd::disk::syscalls::{NameIn, OsSyscalls, WriteSyscalls};
 use super::write_fixture::{FileTree, TestProject, files};
 
 /// Before each call of one kind, somebody does something.
-struct InterferingSyscalls {
+pub(crate) struct InterferingSyscalls {
     call: &'static str,
     seen: AtomicUsize,
     /// Is told which call it is, counted from 1.
@@ -23,6 +23,10 @@ struct InterferingSyscalls {
 }
 
 impl InterferingSyscalls {
+    pub(crate) fn new(call: &'static str, deed: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        Self { call, seen: AtomicUsize::new(0), deed: Box::new(deed) }
+    }
+
     fn before(&self, call: &'static str) {
         if call == self.call {
             (self.deed)(self.seen.fetch_add(1, Ordering::SeqCst) + 1);
@@ -125,8 +129,7 @@ impl InterferenceCase {
         deed: impl Fn(&Path, usize) + Send + Sync + 'static,
     ) -> (Option<String>, FileTree) {
         let project = self.test_project.project();
-        let deed = Box::new(move |number| deed(&project, number));
-        let meddled = InterferingSyscalls { call: self.call, seen: AtomicUsize::new(0), deed };
+        let meddled = InterferingSyscalls::new(self.call, move |number| deed(&project, number));
         let fixture = self.test_project.open(Arc::new(meddled)).expect("the journal opens");
         let answer = fixture.call(tool, &arguments, 1);
         fixture.close();

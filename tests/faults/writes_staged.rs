@@ -36,7 +36,7 @@ fn round(number: usize) -> [(&'static str, Value); 4] {
 fn is_asked_for(name: &str) -> bool {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     let numbered = |prefix: &str| name.strip_prefix(prefix).is_some_and(is_number);
-    matches!(name, "note.md" | "vault" | "pairs" | "merged" | ".git" | "")
+    matches!(name, "note.md" | "vault" | "pairs" | "shelf" | ".git" | "")
         || name.strip_suffix(".md").is_some_and(is_number)
         || numbered("one-")
         || numbered("other-")

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use rustix::process::{Resource, Rlimit, geteuid};
 use tokio::signal::unix::{SignalKind, signal};
@@ -24,6 +24,7 @@ use super::{landlock, log};
 use crate::clock;
 use crate::config::Settings;
 use crate::config::http::SECRET_VARIABLES;
+use crate::disk::recover::UnfinishedWrites;
 use crate::disk::syscalls::{OsSyscalls, WriteSyscalls};
 use crate::disk::writer::AtomicWriter;
 use crate::disk::{displaced, recover};
@@ -128,9 +129,13 @@ fn run_daemon(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Fa
             landlock: landlock.describe(),
         };
         let engine_slot = Arc::new(OnceLock::new());
-        let (writer, answers) = open_journal(&paths, &engine_slot)?;
+        let on_conflict = conflict_callback(&engine_slot);
+        let now = clock::system_time();
+        let (writer, unfinished) = open_journal(&paths, &on_conflict, now)?;
+        let answers = AnswerCache::of(unfinished.known);
         let engine = Engine::start(Registry::new(families), settings, process, writer, answers, warnings);
         let _ = engine_slot.set(Arc::downgrade(&engine));
+        engine.recover_in_background(unfinished.groups, &on_conflict, now);
         match &engine.process.gateway {
             GatewayState::Off => {}
             GatewayState::On(address) => tracing::info!(%address, "the HTTP gateway listens"),
@@ -138,9 +143,10 @@ fn run_daemon(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Fa
         }
         let lifecycle = Arc::clone(&engine.lifecycle);
         tokio::spawn(async move { lifecycle.run().await });
-        // What earlier daemons left lying is removed without making anybody wait.
+        // What earlier daemons left lying is removed without making anybody wait, on a disk that may not answer.
         let sweeping = Arc::clone(&engine);
-        tokio::task::spawn_blocking(move || recover::sweep(&sweeping.writer, &OsSyscalls));
+        let sweep = move || recover::sweep(&sweeping.writer, &OsSyscalls);
+        let _ = std::thread::Builder::new().name("sweep".into()).spawn(sweep);
         handle_signals(&engine)?;
         ignore_sigxfsz();
         announce_ready(&socket, on_demand);
@@ -213,29 +219,31 @@ fn open_gateway(settings: &Settings, paths: &TrellisPaths) -> (GatewayState, Opt
     http::listen::open(&settings.http, keys_made)
 }
 
-/// Opens the journal and finishes what an earlier daemon had begun, before anybody can ask for it again.
+/// Opens the journal and reads what an earlier daemon had begun.
 fn open_journal(
     paths: &TrellisPaths,
-    engine: &Arc<OnceLock<Weak<Engine>>>,
-) -> Result<(AtomicWriter, AnswerCache), Failure> {
+    on_conflict: &Arc<displaced::ConflictCallback>,
+    now: SystemTime,
+) -> Result<(AtomicWriter, UnfinishedWrites), Failure> {
     let directory = paths.state.join("journal");
+    let calls: Arc<dyn WriteSyscalls> = Arc::new(OsSyscalls);
+    recover::open(&directory, &calls, on_conflict, now).map_err(|error| {
+        let message = format!("the journal in `{}` cannot be used: {error}", directory.display());
+        Failure::new("unavailable", FailureKind::Unavailable, message)
+            .with_hint("check who owns it and whether it may be written")
+    })
+}
+
+/// A conflict copy is worth a warning to everybody.
+fn conflict_callback(engine: &Arc<OnceLock<Weak<Engine>>>) -> Arc<displaced::ConflictCallback> {
     let engine = Arc::clone(engine);
-    let on_conflict = move |name: &OsStr, copy: &OsStr| {
+    Arc::new(move |name: &OsStr, copy: &OsStr| {
         let (name, copy) = (name.display(), copy.display());
         let warning = format!("`{name}` was changed by somebody while it was written; the other text is in `{copy}`");
         match engine.get().and_then(Weak::upgrade) {
             Some(engine) => engine.warn(&warning),
             None => tracing::warn!("{warning}"),
         }
-    };
-    let on_conflict: Arc<displaced::ConflictCallback> = Arc::new(on_conflict);
-    let calls: Arc<dyn WriteSyscalls> = Arc::new(OsSyscalls);
-    let recovered = recover::open_and_recover(&directory, &calls, &on_conflict, clock::system_time());
-    let recovered = recovered.map(|(writer, recovered)| (writer, AnswerCache::of(recovered)));
-    recovered.map_err(|error| {
-        let message = format!("the journal in `{}` cannot be used: {error}", directory.display());
-        Failure::new("unavailable", FailureKind::Unavailable, message)
-            .with_hint("check who owns it and whether it may be written")
     })
 }
 

@@ -97,6 +97,9 @@ impl ArchiveContext {
                 Err(error) => tracing::warn!(%error, "a displaced file could not be put away"),
             }
         }
+        if let Some(mark) = &displaced.mark {
+            mark.void();
+        }
         // An old text that finds no place in the journal must not stay in the user's tree either.
         if displaced.temp.staged_in == StagedIn::Beside
             && matches!(displaced.temp.digest(), Ok(Some(digest)) if digest == displaced.digest)

@@ -14,8 +14,8 @@ use super::confine::read_error_from_io;
 use super::{
     DirectoryEntry, EntryKind, FileContent, FileKey, FileModel, FileStamp, FilesInTree, FirstExisting, LoadedModel,
     ModelCache, ModelInTree, OpenFile, PathExists, ReadDirectory, ReadError, ReadFile, ReadFileModel, ReadFilesInTree,
-    ReadFirstFile, ReadModelsInTree, RelativePath, ResolvedPath, RootDir, RootDirCache, SymlinkPolicy, TreeIsSymlink,
-    TreeLocation,
+    ReadFirstFile, ReadModelsInTree, RecoveryWait, RelativePath, ResolvedPath, RootDir, RootDirCache, SymlinkPolicy,
+    TreeIsSymlink, TreeLocation,
 };
 use crate::projects::{ProjectRegistry, ProjectSelector, SessionDirectories};
 
@@ -34,6 +34,8 @@ pub struct DiskReader<'a> {
     pub projects: &'a ProjectRegistry,
     pub session: SessionDirectories<'a>,
     pub mode: ReadMode<'a>,
+    /// Trees that must be waited for, if there are any.
+    pub recovery: Option<RecoveryWait<'a>>,
 }
 
 /// How a read may behave.
@@ -125,7 +127,19 @@ impl<'a> DiskReader<'a> {
     fn open_root(&self, place: &TreeLocation) -> Result<Arc<RootDir>, ReadError> {
         let tree = self.tree(place)?;
         self.require_local(&tree)?;
+        self.require_recovered(&tree)?;
         self.roots.open(&tree)
+    }
+
+    /// Goes on in a tree in which no write of an earlier daemon is left half done.
+    pub fn require_recovered(&self, tree: &Path) -> Result<(), ReadError> {
+        let Some(recovery) = &self.recovery else { return Ok(()) };
+        let is_recovered = match self.inline() {
+            Some(inline) if recovery.is_recovering(tree) => return Err(inline.refuse()),
+            Some(_) => true,
+            None => recovery.wait_for_tree(tree),
+        };
+        if is_recovered { Ok(()) } else { Err(ReadError::Io("it is not recovered yet".to_owned())) }
     }
 
     /// The file, its root, and the name by which it was found.
@@ -334,7 +348,14 @@ impl Default for TestDisk {
 #[cfg(test)]
 impl TestDisk {
     pub(crate) fn reader<'a>(&'a self, session: SessionDirectories<'a>) -> DiskReader<'a> {
-        DiskReader { roots: &self.0, models: &self.1, projects: &self.2, session, mode: ReadMode::Blocking }
+        DiskReader {
+            roots: &self.0,
+            models: &self.1,
+            projects: &self.2,
+            session,
+            mode: ReadMode::Blocking,
+            recovery: None,
+        }
     }
 }
 

@@ -11,6 +11,7 @@ pub mod journal;
 mod models;
 mod path;
 pub mod recover;
+mod recovering;
 mod request;
 mod root;
 pub(crate) mod staged_file;
@@ -27,6 +28,7 @@ pub use fetch::{DiskReader, DiskRequest, InlineAttempt, ReadMode, UnverifiedRead
 pub use filesystem::RootDirCache;
 pub use models::ModelCache;
 pub use path::{PathError, RelativePath};
+pub use recovering::{RecoveryWait, TreeRecoveries};
 pub use request::{
     DirectoryEntry, EntryKind, Expected, FileContent, FileModel, FilesInTree, FirstExisting, LoadedModel, ModelInTree,
     PathExists, PrebuiltModel, ReadDirectory, ReadError, ReadFile, ReadFileModel, ReadFilesInTree, ReadFirstFile,
@@ -35,6 +37,7 @@ pub use request::{
 pub use root::{OpenFile, RootDir};
 pub use stamp::{Digest, FileStamp};
 pub use temp::{DaemonId, TempName};
+pub use writer::AtomicWriter;
 
 /// A file, wherever its tree is mounted: device and inode of a directory, and the path from there.
 pub type FileKey = (u64, u64, RelativePath);

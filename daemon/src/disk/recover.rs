@@ -1,14 +1,17 @@
 //! Recovery after a crash: rolls unfinished writes forward or back, then removes stale temp files.
+//!
+//! The journal says which writes may be unfinished; what lies in their files decides. Writes in different trees are
+//! recovered apart, so that a disk that does not answer holds up nobody else.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::AsFd as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use super::displaced::{ConflictCallback, archive};
-use super::journal::JournalRecord;
+use super::journal::{JournalFile, JournalRecord};
 use super::staged_file::{DisplacedFile, DisplacedOwner, RenameEvidence, StagedFile, WriteError};
 use super::staging::StagedIn;
 use super::syscalls::WriteSyscalls;
@@ -20,6 +23,8 @@ use crate::clock;
 const FOREIGN_TEMP_AGE: Duration = Duration::from_secs(60);
 /// Entries whose answers may still be asked for.
 const ANSWER_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+/// A write that was cut off longer ago than this, and that nobody has asked for again, is not carried out.
+const CLAIM_PERIOD: Duration = Duration::from_secs(10 * 60);
 /// A write that could not be brought to an end is not tried for ever.
 const RECOVERY_RETRY_PERIOD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
@@ -33,8 +38,53 @@ const JOURNAL_RETENTION_BYTES: u64 = 256 << 20;
 pub struct Recovered {
     /// They have happened, with the answer that they have.
     pub applied: Vec<JournalRecord>,
-    /// Nobody can tell: the files cannot be reached.
+    /// Nobody can tell: the files cannot be reached, or say nothing.
     pub unknown: Vec<JournalRecord>,
+    /// They were cut off too long ago to be carried out.
+    pub rolled_back: Vec<JournalRecord>,
+    /// Those of which nothing lies around any more, by their names.
+    pub(crate) finished: Vec<String>,
+    /// What is still to be done about one of them could not be told to our own journal.
+    pub(crate) is_incomplete: bool,
+}
+
+/// What earlier daemons have left in the journal.
+#[derive(Debug, Default)]
+pub struct UnfinishedWrites {
+    /// What is known without a look at any tree.
+    pub known: Recovered,
+    /// Writes whose files must be looked at.
+    pub groups: Vec<RecoveryGroup>,
+}
+
+/// Cut-off writes in trees that have to do with each other; those of other groups are in other trees. Oldest first.
+#[derive(Debug)]
+pub struct RecoveryGroup {
+    roots: HashSet<PathBuf>,
+    writes: Vec<CutOffWrite>,
+    /// In milliseconds of the epoch.
+    now: i64,
+}
+
+#[derive(Debug)]
+struct CutOffWrite {
+    record: JournalRecord,
+    /// A record says that it did not happen.
+    is_aborted: bool,
+    /// Of each file: whether a later write has found the new text there.
+    is_seen: Vec<bool>,
+}
+
+/// Opens the journal in a directory, and reads what earlier daemons had begun. No tree is touched.
+pub fn open(
+    directory: &Path,
+    syscalls: &Arc<dyn WriteSyscalls>,
+    on_conflict: &Arc<ConflictCallback>,
+    now: SystemTime,
+) -> io::Result<(AtomicWriter, UnfinishedWrites)> {
+    let writer = AtomicWriter::new(directory, DaemonId::random(), Arc::clone(syscalls), Arc::clone(on_conflict))?;
+    let unfinished = UnfinishedWrites::read(&writer, now)?;
+    Ok((writer, unfinished))
 }
 
 /// Opens the journal in a directory and brings to an end what earlier daemons had begun.
@@ -44,64 +94,179 @@ pub fn open_and_recover(
     on_conflict: &Arc<ConflictCallback>,
     now: SystemTime,
 ) -> io::Result<(AtomicWriter, Recovered)> {
-    let writer = AtomicWriter::new(directory, DaemonId::random(), Arc::clone(syscalls), Arc::clone(on_conflict))?;
-    let recovered = recover(&writer, syscalls, on_conflict.as_ref(), now)?;
-    writer.journal().prune(now, JOURNAL_RETENTION_DAYS, JOURNAL_RETENTION_BYTES)?;
+    let (writer, unfinished) = open(directory, syscalls, on_conflict, now)?;
+    let mut recovered = unfinished.known;
+    for group in unfinished.groups {
+        recovered.add(group.recover(&writer, on_conflict.as_ref()));
+    }
+    finish(&writer, &recovered, now)?;
     Ok((writer, recovered))
 }
 
-/// Goes through the journal of earlier daemons.
-fn recover(
-    writer: &AtomicWriter,
-    syscalls: &Arc<dyn WriteSyscalls>,
-    on_conflict: &ConflictCallback,
-    now: SystemTime,
-) -> io::Result<Recovered> {
-    let journal = writer.journal();
-    let since = now.checked_sub(ANSWER_TTL).unwrap_or(std::time::UNIX_EPOCH);
-    let settled = journal.recovered(since)?;
-    let unsettled = journal.unrecovered()?;
-    let voids = settled.iter().chain(&unsettled).filter_map(|entry| entry.aborts.clone());
-    let void: HashSet<String> = voids.collect();
-    let is_void = |entry: &JournalRecord| entry.write_name().is_none_or(|name| void.contains(name));
-    // One that could not be brought to an end stands in the journal again.
-    let again: HashSet<&str> = unsettled.iter().filter_map(JournalRecord::write_name).collect();
-    let is_done =
-        |entry: &JournalRecord| !is_void(entry) && entry.write_name().is_none_or(|name| !again.contains(name));
-    let mut recovered = Recovered { applied: settled.into_iter().filter(is_done).collect(), ..Recovered::default() };
-    let mut recovery = Recovery { writer, syscalls, on_conflict, now: clock::epoch_millis() };
-    let mut may_settle = true;
-    for entry in unsettled.iter().filter(|entry| entry.write_name().is_some()) {
-        let end = recovery.recover_record(entry, is_void(entry)).unwrap_or_else(|error| {
-            tracing::error!(?error, "a write of an earlier daemon could not be brought to an end");
-            writer.keep_for_recovery(entry);
-            may_settle &= journal.append(entry).is_ok();
-            RecoveryOutcome::Unknown
-        });
-        match end {
-            RecoveryOutcome::Applied => recovered.applied.push(entry.clone()),
-            RecoveryOutcome::NotApplied => {}
-            RecoveryOutcome::Unknown => recovered.unknown.push(entry.clone()),
+/// When all groups are recovered: nobody needs to go through the journals of earlier daemons again.
+pub fn finish(writer: &AtomicWriter, recovered: &Recovered, now: SystemTime) -> io::Result<()> {
+    // What could not be told to our own journal must stay in the old one, and the rest with it.
+    if recovered.is_incomplete {
+        recovered.note_finished(writer);
+    } else {
+        writer.journal().mark_recovered()?;
+    }
+    writer.journal().prune(now, JOURNAL_RETENTION_DAYS, JOURNAL_RETENTION_BYTES)
+}
+
+impl UnfinishedWrites {
+    fn read(writer: &AtomicWriter, now: SystemTime) -> io::Result<Self> {
+        let journal = writer.journal();
+        let since = now.checked_sub(ANSWER_TTL).unwrap_or(std::time::UNIX_EPOCH);
+        let (settled, unsettled) = (journal.recovered(since)?, journal.unrecovered()?);
+        let all = || settled.iter().chain(&unsettled);
+        let aborted: HashSet<String> = all().filter_map(|record| record.aborts.clone()).collect();
+        let finished: HashSet<String> = all().flat_map(|record| record.finished.iter().cloned()).collect();
+        let seen = last_sightings(&unsettled);
+        // One that could not be brought to an end stands in the journal again.
+        let again: HashSet<String> =
+            unsettled.iter().filter_map(|record| record.write_name().map(str::to_owned)).collect();
+        let mut read = Self::default();
+        for record in settled {
+            let name = record.write_name();
+            if name.is_some_and(|name| !aborted.contains(name) && !again.contains(name)) {
+                read.known.applied.push(record);
+            }
         }
+        let now = now.duration_since(std::time::UNIX_EPOCH).map_or(0, |now| now.as_millis() as i64);
+        let mut met = HashSet::new();
+        for (place, record) in unsettled.into_iter().enumerate() {
+            let Some(name) = record.write_name().map(str::to_owned) else { continue };
+            let is_aborted = aborted.contains(&name);
+            let is_finished = finished.contains(&name);
+            if !met.insert(name) {
+                continue;
+            }
+            match (is_finished, is_aborted) {
+                (true, true) => {}
+                (true, false) => read.known.applied.push(record),
+                (false, _) => {
+                    writer.keep_for_recovery(&record);
+                    let is_later =
+                        |file: &JournalFile| seen.get(&sighting(file, file.new)).is_some_and(|at| *at > place);
+                    let is_seen = record.files.iter().map(is_later).collect();
+                    read.add(CutOffWrite { record, is_aborted, is_seen }, now);
+                }
+            }
+        }
+        Ok(read)
     }
-    // What could not be told to our own journal must stay in the old one; the rest comes to the same end again.
-    if may_settle {
-        journal.mark_recovered()?;
+
+    /// Writes that have a tree in common are in one group.
+    fn add(&mut self, write: CutOffWrite, now: i64) {
+        let roots = || write.record.files.iter().map(|file| file.root.clone());
+        let touches =
+            |group: &mut RecoveryGroup| write.record.files.iter().any(|file| group.roots.contains(&file.root));
+        let mut met = self.groups.extract_if(.., touches);
+        let mut group = met.next().unwrap_or_else(|| RecoveryGroup { roots: HashSet::new(), writes: Vec::new(), now });
+        for other in met {
+            group.roots.extend(other.roots);
+            group.writes.extend(other.writes);
+            group.writes.sort_by_key(|write| write.record.at);
+        }
+        group.roots.extend(roots());
+        group.writes.push(write);
+        self.groups.push(group);
     }
-    Ok(recovered)
+}
+
+/// A text that a write has found in a file.
+type Sighting = (PathBuf, Option<Digest>);
+
+fn sighting(file: &JournalFile, digest: Digest) -> Sighting {
+    (file.root.join(&file.path), (!file.is_removal).then_some(digest))
+}
+
+/// What each write had found before it changed it, and the place of the last that did.
+fn last_sightings(records: &[JournalRecord]) -> HashMap<Sighting, usize> {
+    let files =
+        records.iter().enumerate().flat_map(|(place, record)| record.files.iter().map(move |file| (place, file)));
+    files.map(|(place, file)| ((file.root.join(&file.path), file.old), place)).collect()
+}
+
+impl Recovered {
+    /// Separates the answers from what the journal needs to know.
+    pub fn split(self) -> (Self, Self) {
+        let left = Self { finished: self.finished, is_incomplete: self.is_incomplete, ..Self::default() };
+        (Self { finished: Vec::new(), ..self }, left)
+    }
+
+    /// Tells the next daemon not to look at them again, if it finds their records.
+    pub fn note_finished(&self, writer: &AtomicWriter) {
+        self.finished.iter().for_each(|name| drop(writer.mark(name)));
+    }
+
+    /// Takes over what became of other writes.
+    pub fn add(&mut self, other: Self) {
+        self.applied.extend(other.applied);
+        self.unknown.extend(other.unknown);
+        self.rolled_back.extend(other.rolled_back);
+        self.finished.extend(other.finished);
+        self.is_incomplete |= other.is_incomplete;
+    }
+}
+
+impl RecoveryGroup {
+    pub fn records(&self) -> impl Iterator<Item = &JournalRecord> + Clone {
+        self.writes.iter().map(|write| &write.record)
+    }
+
+    /// Brings all of it to an end.
+    pub fn recover(&self, writer: &AtomicWriter, on_conflict: &ConflictCallback) -> Recovered {
+        let recovery = Recovery { writer, on_conflict, now: self.now };
+        let mut recovered = Recovered::default();
+        for write in &self.writes {
+            let record = write.record.clone();
+            match recovery.recover(write) {
+                Ok((outcome, is_tidy)) => {
+                    recovered.finished.extend(is_tidy.then(|| record.write_name().map(str::to_owned)).flatten());
+                    match outcome {
+                        RecoveryOutcome::Applied => recovered.applied.push(record),
+                        RecoveryOutcome::NotApplied => {}
+                        RecoveryOutcome::RolledBack => recovered.rolled_back.push(record),
+                        RecoveryOutcome::Unknown => recovered.unknown.push(record),
+                    }
+                }
+                Err(error) => {
+                    tracing::error!(?error, "a write of an earlier daemon could not be brought to an end");
+                    recovered.is_incomplete |= writer.journal().append(&record).is_err();
+                    recovered.unknown.push(record);
+                }
+            }
+        }
+        recovered
+    }
+
+    /// Puts it into our own journal, because its disk does not answer: the next daemon goes on with it.
+    pub fn carry_over(&self, writer: &AtomicWriter) -> Recovered {
+        let mut is_incomplete = false;
+        for CutOffWrite { record, is_aborted, .. } in &self.writes {
+            let abort = is_aborted.then(|| record.write_name().map(JournalRecord::abort)).flatten();
+            let mut records = std::iter::once(record).chain(&abort);
+            is_incomplete |= records.any(|record| writer.journal().append(record).is_err());
+        }
+        Recovered { is_incomplete, ..Recovered::default() }
+    }
 }
 
 /// How a write ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum RecoveryOutcome {
     Applied,
     NotApplied,
+    /// Not applied, because nobody has asked for it in time.
+    RolledBack,
     Unknown,
 }
 
 /// What recovery takes.
 struct Recovery<'a> {
     writer: &'a AtomicWriter,
-    syscalls: &'a Arc<dyn WriteSyscalls>,
     on_conflict: &'a ConflictCallback,
     now: i64,
 }
@@ -113,46 +278,64 @@ struct CutOffFile {
 }
 
 impl Recovery<'_> {
-    /// An error means that the next daemon may try again.
-    fn recover_record(&mut self, entry: &JournalRecord, is_void: bool) -> Result<RecoveryOutcome, WriteError> {
+    /// The outcome, and whether nothing is left to be done. An error means that the next daemon may try again.
+    fn recover(&self, write: &CutOffWrite) -> Result<(RecoveryOutcome, bool), WriteError> {
+        let CutOffWrite { record, is_aborted, is_seen } = write;
+        let is_older_than = |age: Duration| record.at < self.now - age.as_millis() as i64;
         let (mut files, mut missing) = (Vec::new(), false);
-        for file in &entry.files {
+        for (file, is_seen) in record.files.iter().zip(is_seen) {
             let reopened = StagedFile::reopen(&self.writer.staging, file);
-            match reopened.and_then(|staged| Ok(CutOffFile { evidence: staged.evidence()?, staged })) {
+            match reopened.and_then(|staged| CutOffFile::new(staged, *is_seen)) {
                 Ok(file) => files.push(file),
                 Err(WriteError::Read(ReadError::Missing | ReadError::TreeMissing)) => missing = true,
-                Err(_) if entry.at < self.now - RECOVERY_RETRY_PERIOD.as_millis() as i64 => missing = true,
+                Err(_) if is_older_than(RECOVERY_RETRY_PERIOD) => missing = true,
                 Err(error) => return Err(error),
             }
         }
         let roots: Vec<Arc<RootDir>> = files.iter().map(|file| Arc::clone(&file.staged.root)).collect();
         let _alone = TreeLock::acquire(roots.iter().map(Arc::as_ref));
-        let end = match () {
-            () if is_void => undo_aborted(&files)?,
+        let outcome = match () {
+            () if *is_aborted => undo_aborted(&files)?,
             () if missing => outcome_without_directory(&files),
-            () => outcome(&mut files)?,
+            () => outcome(&mut files, is_older_than(CLAIM_PERIOD))?,
         };
-        match end {
+        let journal = self.writer.journal();
+        let name = record.write_name().unwrap_or_default();
+        match outcome {
             // The answer will be given again: what it says must last.
             RecoveryOutcome::Applied => files.iter().try_for_each(|file| file.staged.sync_directory())?,
-            // Told before the temp files go: one that is gone would look like a rename.
-            RecoveryOutcome::NotApplied | RecoveryOutcome::Unknown if !is_void => {
-                self.writer.journal().append(&JournalRecord::abort(entry.write_name().unwrap_or_default()))?;
+            // The next daemon shall say so, too.
+            RecoveryOutcome::Unknown if !is_older_than(ANSWER_TTL) => journal.append(record)?,
+            // Told before the temp files go: without them nobody could tell.
+            _ if !is_aborted => journal.append(&JournalRecord::abort(name))?,
+            _ => {}
+        }
+        match files.iter().try_for_each(|file| self.archive_remains(&file.staged)) {
+            Ok(()) => Ok((outcome, outcome != RecoveryOutcome::Unknown)),
+            Err(error) => {
+                // The end is the same; what lies under a temp name may be somebody's words and waits for the next daemon.
+                tracing::warn!(?error, "an old text could not be put away");
+                journal.append(record)?;
+                Ok((outcome, false))
             }
-            RecoveryOutcome::NotApplied | RecoveryOutcome::Unknown => {}
         }
-        if let Err(error) = files.iter().try_for_each(|file| self.archive_remains(&file.staged)) {
-            // The end is the same; what lies under a temp name may be somebody's words and waits for the next daemon.
-            tracing::warn!(?error, "an old text could not be put away");
-            self.writer.keep_for_recovery(entry);
-            self.writer.journal().append(entry)?;
-        }
-        Ok(end)
     }
 
     fn archive_remains(&self, staged: &StagedFile) -> Result<(), WriteError> {
         let Some(displaced) = staged.remains()? else { return Ok(()) };
-        Ok(archive(&displaced, self.writer.journal(), self.syscalls.as_ref(), self.on_conflict)?)
+        let syscalls = self.writer.staging.syscalls.as_ref();
+        Ok(archive(&displaced, self.writer.journal(), syscalls, self.on_conflict)?)
+    }
+}
+
+impl CutOffFile {
+    /// That a later write has found the new text there is as good as finding it.
+    fn new(staged: StagedFile, is_seen: bool) -> Result<Self, WriteError> {
+        let evidence = match staged.evidence()? {
+            RenameEvidence::Unclear if is_seen => RenameEvidence::After,
+            evidence => evidence,
+        };
+        Ok(Self { staged, evidence })
     }
 }
 
@@ -168,18 +351,31 @@ fn undo_aborted(files: &[CutOffFile]) -> Result<RecoveryOutcome, WriteError> {
 }
 
 /// Finishes a write if all of it is as it was seen, else takes it back. What can be neither is rolled forward whoever
-/// is there.
-fn outcome(files: &mut [CutOffFile]) -> Result<RecoveryOutcome, WriteError> {
-    let (mut before, mut after) = (Vec::new(), Vec::new());
+/// is there. What has not begun and is `stale` is not begun any more: who asks for it again gets it done anew.
+fn outcome(files: &mut [CutOffFile], is_stale: bool) -> Result<RecoveryOutcome, WriteError> {
+    let (mut before, mut after, mut is_clear) = (Vec::new(), Vec::new(), true);
     for CutOffFile { staged, evidence } in files {
         match evidence {
             RenameEvidence::Before => before.push(staged),
             RenameEvidence::After => after.push(staged),
             RenameEvidence::Same => {}
+            RenameEvidence::Unclear => is_clear = false,
         }
     }
-    let happened = roll_forward(&mut before)? || !undo_renames(&after, &mut before)?;
-    Ok(if happened { RecoveryOutcome::Applied } else { RecoveryOutcome::NotApplied })
+    if before.is_empty() {
+        return Ok(if is_clear { RecoveryOutcome::Applied } else { RecoveryOutcome::Unknown });
+    }
+    if is_clear && !is_stale && roll_forward(&mut before)? {
+        return Ok(RecoveryOutcome::Applied);
+    }
+    if take_back(&after)? {
+        return Ok(if is_stale { RecoveryOutcome::RolledBack } else { RecoveryOutcome::NotApplied });
+    }
+    if !is_clear {
+        return Ok(RecoveryOutcome::Unknown);
+    }
+    before.iter_mut().try_for_each(|staged| staged.force_install())?;
+    Ok(RecoveryOutcome::Applied)
 }
 
 /// Finishes what is before its rename, if all of it is as it was seen. Else nothing of it is done.
@@ -213,12 +409,10 @@ fn is_refused(error: &WriteError) -> bool {
     }
 }
 
-/// Somebody has changed a file since: the write never happened, and the call runs again on what is there now. If it
-/// cannot be taken back, it is rolled forward all the same.
-fn undo_renames(after: &[&mut StagedFile], before: &mut [&mut StagedFile]) -> Result<bool, WriteError> {
+/// The write never happened, and the call runs again on what is there now. False if not all of it can be taken back.
+fn take_back(after: &[&mut StagedFile]) -> Result<bool, WriteError> {
     for staged in after {
         if !staged.can_roll_back()? {
-            before.iter_mut().try_for_each(|staged| staged.force_install())?;
             return Ok(false);
         }
     }
@@ -265,7 +459,7 @@ fn sweep_staging(staging: &RootDir, writer: &AtomicWriter, syscalls: &dyn WriteS
         let is_empty_or_mark = [&b""[..], temp.name.as_str().as_bytes()].map(Digest::of).contains(&digest);
         let owner = if is_empty_or_mark { DisplacedOwner::Trellis } else { DisplacedOwner::User };
         let (parent, name) = (Arc::clone(&directory), temp.name.as_os_str().to_owned());
-        let displaced = DisplacedFile { temp, parent, name, digest, owner, created: Vec::new() };
+        let displaced = DisplacedFile { temp, parent, name, digest, owner, created: Vec::new(), mark: None };
         if let Err(error) = archive(&displaced, writer.journal(), syscalls, &|_, _| {}) {
             tracing::warn!(%error, "a file of an earlier daemon could not be put away");
         }

@@ -13,6 +13,9 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
 
 use super::journal::JournalFile;
 use super::staging::{NewTempFile, StagedIn, StagingArea};
@@ -129,6 +132,8 @@ pub(super) enum RenameEvidence {
     After,
     /// The old and the new text are the same: nobody can tell, and nobody needs to.
     Same,
+    /// Neither can be told: the temp file is gone, and the target does not hold the new text.
+    Unclear,
 }
 
 /// What a rename displaced; it is kept under a temp name for a grace period.
@@ -145,6 +150,37 @@ pub struct DisplacedFile {
     pub owner: DisplacedOwner,
     /// Directories that nobody needs any more if they are empty.
     pub created: CreatedDirectories,
+    /// Held until it is put away.
+    pub mark: Option<Arc<FinishedMark>>,
+}
+
+/// Of a recorded write: when the last who holds it lets it go, nothing of the write lies around any more, and the next
+/// record of the journal says so.
+#[derive(Debug)]
+pub struct FinishedMark {
+    name: String,
+    finished: Arc<Mutex<Vec<String>>>,
+    is_void: AtomicBool,
+}
+
+impl FinishedMark {
+    pub(super) fn new(name: &str, finished: &Arc<Mutex<Vec<String>>>) -> Arc<Self> {
+        let (name, finished) = (name.to_owned(), Arc::clone(finished));
+        Arc::new(Self { name, finished, is_void: AtomicBool::new(false) })
+    }
+
+    /// Something stays: recovery has to look at it.
+    pub(super) fn void(&self) {
+        self.is_void.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for FinishedMark {
+    fn drop(&mut self) {
+        if !self.is_void.load(Ordering::Relaxed) {
+            self.finished.lock().push(std::mem::take(&mut self.name));
+        }
+    }
 }
 
 /// Whose text was displaced.
@@ -392,7 +428,7 @@ impl StagedFile {
 
     fn displaced_file(&self, temp: TempFile, digest: Digest, owner: DisplacedOwner) -> DisplacedFile {
         let (parent, name, created) = (Arc::clone(&self.target_directory.parent), self.name.clone(), Vec::new());
-        DisplacedFile { temp, parent, name, digest, owner, created }
+        DisplacedFile { temp, parent, name, digest, owner, created, mark: None }
     }
 
     /// Undoes [`Self::install`]. Whoever opened the new text meanwhile may still write to it, and whoever put
@@ -486,8 +522,26 @@ impl StagedFile {
         if self.old_digest() == Some(self.new) {
             return Ok(RenameEvidence::Same);
         }
-        let is_before = self.temp.digest()? == Some(self.new) && !self.is_linked();
-        Ok(if is_before { RenameEvidence::Before } else { RenameEvidence::After })
+        match self.temp.digest()? {
+            Some(digest) if digest == self.new && !self.is_linked() => Ok(RenameEvidence::Before),
+            // What lies there was displaced.
+            Some(_) => Ok(RenameEvidence::After),
+            None => self.evidence_of_target(),
+        }
+    }
+
+    /// A temp file that is gone proves nothing: the target tells. Text of somebody else came after ours if the name of
+    /// the temp file is known to have been on the disk.
+    fn evidence_of_target(&self) -> Result<RenameEvidence, WriteError> {
+        let is_others = match digest_of(self.target()) {
+            Err(WriteError::Read(ReadError::SymlinkRefused | ReadError::NotRegular | ReadError::IsDirectory)) => true,
+            Err(WriteError::Io(error)) if error.kind() == io::ErrorKind::IsADirectory => true,
+            Err(error) => return Err(error),
+            Ok(there) if there == (!self.is_removal).then_some(self.new) => return Ok(RenameEvidence::After),
+            Ok(there) => there != self.old_digest(),
+        };
+        let is_after = is_others && self.name_is_synced;
+        Ok(if is_after { RenameEvidence::After } else { RenameEvidence::Unclear })
     }
 
     /// Where a new file cannot be renamed into place it gets a second name, and then loses the first.

@@ -14,13 +14,14 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use dashmap::{DashMap, DashSet};
+use parking_lot::Mutex;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::displaced::{ConflictCallback, DisplacedArchiver};
 use super::journal::{CallId, Journal, JournalRecord, RecordedAnswer};
-use super::staged_file::{DisplacedFile, StagedFile, WriteError, WriteTarget};
+use super::staged_file::{DisplacedFile, FinishedMark, StagedFile, WriteError, WriteTarget};
 use super::staging::StagingArea;
 use super::syscalls::WriteSyscalls;
 use super::target_directory::{CreatedDirectories, make_directories, remove_created};
@@ -91,6 +92,8 @@ pub struct AtomicWriter {
     kept_for_recovery: DashSet<String>,
     directory: PathBuf,
     pub(super) staging: Arc<StagingArea>,
+    /// Writes that the next record says are finished.
+    finished: Arc<Mutex<Vec<String>>>,
 }
 
 impl AtomicWriter {
@@ -106,8 +109,8 @@ impl AtomicWriter {
         let archiver = DisplacedArchiver::start(Arc::clone(&journal), Arc::clone(&syscalls), on_conflict)?;
         let directory = directory.to_owned();
         let staging = Arc::new(StagingArea::open(&directory, id, Arc::clone(&syscalls))?);
-        let (ours, kept_for_recovery) = (DashMap::new(), DashSet::new());
-        Ok(Self { syscalls, id, journal, archiver, ours, kept_for_recovery, directory, staging })
+        let (ours, kept_for_recovery, finished) = (DashMap::new(), DashSet::new(), Arc::default());
+        Ok(Self { syscalls, id, journal, archiver, ours, kept_for_recovery, directory, staging, finished })
     }
 
     /// Whether a temp file is one of an earlier daemon of this journal.
@@ -186,39 +189,71 @@ impl AtomicWriter {
             run_both(size, call_record, || run_both(size, digests, flushed));
         flushed?;
         all.0.iter_mut().zip(digests).for_each(|(staged, digest)| staged.note_digest(digest));
-        let reserved = call_record.as_ref().map(|call_record| self.journal.reserve(&entry(files, &all.0, call_record)));
-        let reserved = reserved.transpose()?;
-        let is_recorded = reserved.is_some();
-        let written =
-            reserved.map_or(Ok(()), |reserved| self.journal.write_reserved(reserved)).map_err(WriteError::from);
+        let record = call_record.as_ref().map(|call_record| self.record(files, &all.0, call_record));
+        let reserved = record.as_ref().map(|record| self.journal.reserve(record)).transpose();
+        let reserved = reserved.inspect_err(|_| self.note_unrecorded(&record))?;
+        let written = reserved
+            .map_or(Ok(()), |reserved| self.journal.write_reserved(reserved))
+            .inspect_err(|_| self.note_unrecorded(&record))
+            .map_err(WriteError::from);
+        let mark = record.as_ref().and_then(JournalRecord::write_name).map(|name| self.mark(name));
         match written.and_then(|()| install_all(files, &mut all.0)) {
             Ok(displaced) => {
                 created.created.clear();
-                displaced.into_iter().for_each(|displaced| self.archiver.enqueue(displaced));
+                displaced.into_iter().for_each(|displaced| self.enqueue(displaced, &mark));
                 let left = files.iter().zip(&all.0);
                 let left =
                     left.map(|(file_write, staged)| Some((self.remember_own_write(file_write)?, staged.digest())));
                 Ok(WriteReceipt { left: left.collect(), call_record })
             }
-            Err(why) => Err(self.roll_back_all(all, why, is_recorded)),
+            Err(why) => Err(self.roll_back_all(all, why, mark)),
         }
+    }
+
+    fn record(&self, files: &[FileWrite], staged: &[StagedFile], call_record: &CallRecord) -> JournalRecord {
+        let each = files.iter().zip(staged);
+        JournalRecord {
+            call: call_record.call.clone(),
+            key: call_record.key.clone(),
+            at: clock::epoch_millis(),
+            answer: call_record.answer.clone(),
+            files: each.map(|(file_write, staged)| staged.record(&file_write.target, &file_write.tree)).collect(),
+            aborts: None,
+            finished: std::mem::take(&mut *self.finished.lock()),
+        }
+    }
+
+    /// What a record said that is perhaps not in the journal is said again by the next.
+    fn note_unrecorded(&self, record: &Option<JournalRecord>) {
+        self.finished.lock().extend(record.iter().flat_map(|record| &record.finished).cloned());
+    }
+
+    /// A mark for a write with a record of this name.
+    pub(super) fn mark(&self, name: &str) -> Arc<FinishedMark> {
+        FinishedMark::new(name, &self.finished)
+    }
+
+    fn enqueue(&self, displaced: DisplacedFile, mark: &Option<Arc<FinishedMark>>) {
+        self.archiver.enqueue(DisplacedFile { mark: mark.clone(), ..displaced });
     }
 
     /// Rolls everything back. A journal that has the record, or may have it although its fsync failed, must have
     /// the abort before the temp files are gone: else the write would look done.
-    fn roll_back_all(&self, mut all: StagedBatch, why: WriteError, is_recorded: bool) -> WriteError {
+    fn roll_back_all(&self, mut all: StagedBatch, why: WriteError, mark: Option<Arc<FinishedMark>>) -> WriteError {
         all.0.iter_mut().rev().for_each(StagedFile::roll_back);
         let abort = all.0.first().map(|first| JournalRecord::abort(first.temp_name()));
         let is_recorded_as_aborted = || {
-            !is_recorded || abort.is_some_and(|abort| (0..ABORT_ATTEMPTS).any(|_| self.journal.append(&abort).is_ok()))
+            mark.is_none()
+                || abort.is_some_and(|abort| (0..ABORT_ATTEMPTS).any(|_| self.journal.append(&abort).is_ok()))
         };
         if !all.0.iter().all(StagedFile::is_undone) || !is_recorded_as_aborted() {
             tracing::error!("a write could neither be finished nor taken back; the next start decides");
             all.0.iter_mut().for_each(StagedFile::leave_to_recovery);
+            mark.iter().for_each(|mark| mark.void());
             return WriteError::OutcomeUnknown;
         }
         while let Some(staged) = all.0.pop() {
-            staged.into_displaced().into_iter().for_each(|displaced| self.archiver.enqueue(displaced));
+            staged.into_displaced().into_iter().for_each(|displaced| self.enqueue(displaced, &mark));
         }
         why
     }
@@ -227,6 +262,11 @@ impl AtomicWriter {
     pub fn finish(&self) {
         self.archiver.drain();
         self.staging.close();
+        let finished = std::mem::take(&mut *self.finished.lock());
+        // Without it the next daemon looks at these writes for nothing.
+        if !finished.is_empty() {
+            let _ = self.journal.append(&JournalRecord::of_finished(finished));
+        }
     }
 
     /// Some editors empty a file and then write it. One that is empty or very young, and not our own
@@ -332,18 +372,6 @@ fn remember_daemon(directory: &Path, id: DaemonId) -> io::Result<()> {
     let old = ids.len().saturating_sub(MAX_DAEMON_IDS);
     ids.drain(..old);
     state_files::replace(&path, ids.join("\n").as_bytes())
-}
-
-fn entry(files: &[FileWrite], staged: &[StagedFile], call_record: &CallRecord) -> JournalRecord {
-    let each = files.iter().zip(staged);
-    JournalRecord {
-        call: call_record.call.clone(),
-        key: call_record.key.clone(),
-        at: clock::epoch_millis(),
-        answer: call_record.answer.clone(),
-        files: each.map(|(file_write, staged)| staged.record(&file_write.target, &file_write.tree)).collect(),
-        aborts: None,
-    }
 }
 
 /// Longer than any set of renames; whoever holds the lock longer has other things in mind.

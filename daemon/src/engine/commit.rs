@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value};
 use trellis_protocol::Failure;
 
+use super::recovery::{not_recovered, unless_refused};
 use super::{Engine, answers};
 use crate::clock::Now;
 use crate::disk::journal::CallId;
@@ -56,18 +57,29 @@ impl Engine {
         session: &SessionContext,
         reporter: &ProgressReporter,
     ) -> Result<Answer, Failure> {
-        let names = answers::answer_keys(write_call.call.as_ref(), write_call.key.as_deref());
+        let context = self.read_context(session, reporter);
+        unless_refused(&context.disk, self.commit_in(write_call, &context, reporter))
+    }
+
+    fn commit_in(
+        &self,
+        write_call: &WriteCall<'_>,
+        context: &ReadContext<'_>,
+        reporter: &ProgressReporter,
+    ) -> Result<Answer, Failure> {
+        let (call, key) = (write_call.call.as_ref(), write_call.key.as_deref());
+        let names = answers::answer_keys(call, key);
+        self.recoveries.wait_for_call(call, key).map_err(|tree| not_recovered(&tree))?;
         // The same call on another connection waits here, and then finds the answer.
         let _once = self.calls_in_progress.take(names.clone());
         if let Some(answer) = self.answers.lock().find(&names) {
             return answer;
         }
-        let context = self.read_context(session, reporter);
         let done = |answer: Answer| {
             self.answers.lock().remember(&names, &answers::to_stored(&answer));
             Ok(answer)
         };
-        let planned = self.plan(write_call, &context, true)?;
+        let planned = self.plan(write_call, context, true)?;
         if planned.edit.is_empty() {
             return done(planned.answer);
         }
@@ -88,7 +100,7 @@ impl Engine {
             }
             let PlannedEdit { answer, edit, files } = match planned.take().filter(|_| !guard.was_contended()) {
                 Some(planned) => planned,
-                None => self.plan(write_call, &context, !has_changed)?,
+                None => self.plan(write_call, context, !has_changed)?,
             };
             if edit.is_empty() {
                 return done(answer);
@@ -104,7 +116,7 @@ impl Engine {
                 CallRecord { call, key, answer: answers::to_stored(answer) }
             };
             let origin = Origin::Call(Arc::clone(&write_call.author));
-            match self.apply_edit(&edit, Some(&remember), &origin, &context) {
+            match self.apply_edit(&edit, Some(&remember), &origin, context) {
                 Ok(call_record) => {
                     let recorded = call_record.unwrap_or_default().answer;
                     self.answers.lock().remember(&names, &recorded);
@@ -217,6 +229,7 @@ fn locate(
     disk: &DiskReader<'_>,
 ) -> Result<Located, ReadError> {
     let tree = disk.tree(place)?;
+    disk.require_recovered(&tree)?;
     let found = disk.roots.open(&tree);
     let (root, path, base) = match found {
         Ok(root) => {

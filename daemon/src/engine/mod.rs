@@ -18,6 +18,9 @@ pub mod notices;
 /// What was changed, when and by whom.
 pub mod feed;
 
+/// Writes of earlier daemons, brought to an end in the background.
+pub mod recovery;
+
 pub mod answers;
 
 /// What `status` shows.
@@ -46,7 +49,7 @@ use notices::Notifier;
 use crate::clock::Now;
 use crate::config::Settings;
 use crate::disk::writer::AtomicWriter;
-use crate::disk::{DiskReader, FileKey, ModelCache, ReadMode, RootDirCache};
+use crate::disk::{DiskReader, FileKey, ModelCache, ReadMode, RootDirCache, TreeRecoveries};
 use crate::families::need::ReadContext;
 use crate::families::{ProgressReporter, Registry, SessionContext};
 use crate::index::{IndexEvent, SearchIndex};
@@ -67,6 +70,8 @@ pub struct Engine {
     pub trees: Arc<Trees>,
     pub index: Arc<SearchIndex>,
     pub writer: AtomicWriter,
+    /// Trees in which writes of an earlier daemon are being brought to an end.
+    pub recoveries: Arc<TreeRecoveries>,
     pub answers: Mutex<AnswerCache>,
     /// Writing calls that are being carried out.
     pub calls_in_progress: KeyedLocks<answers::AnswerKey>,
@@ -227,6 +232,7 @@ impl Engine {
             trees,
             index,
             writer,
+            recoveries: Arc::default(),
             answers: Mutex::new(answers),
             calls_in_progress: KeyedLocks::default(),
             files_in_progress: KeyedLocks::default(),
@@ -250,6 +256,7 @@ impl Engine {
             projects: &self.projects,
             session: session.directories(),
             mode: ReadMode::Blocking,
+            recovery: self.recoveries.view(),
         };
         ReadContext { disk, search: Some(self.index.as_ref()), session, reporter }
     }

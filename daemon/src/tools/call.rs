@@ -17,6 +17,7 @@ use crate::disk::journal::CallId;
 use crate::disk::{Digest, InlineAttempt, ReadMode};
 use crate::engine::Engine;
 use crate::engine::commit::WriteCall;
+use crate::engine::recovery::unless_refused;
 use crate::families::catalogue::ambiguous;
 use crate::families::need::Cost;
 use crate::families::{
@@ -127,6 +128,7 @@ impl ClientSession {
         let context = self.engine.read_context(&self.context, reporter).with_mode(mode);
         let now = Now::read(&self.context.zone.0);
         let outcome = catch_panic(&self.engine, reporter, || two_phase.run(input, &context, &now));
+        let outcome = unless_refused(&context.disk, outcome);
         self.skip_inline.store(began.elapsed() > INLINE_BUDGET, Ordering::Relaxed);
         outcome
     }

@@ -276,6 +276,7 @@ mod tests {
             answer: RecordedAnswer("\"done\"".into()),
             files: Vec::new(),
             aborts: None,
+            finished: Vec::new(),
         }
     }
 
@@ -383,11 +384,8 @@ mod tests {
             journal.append(&long).expect("it is written");
             let abort = JournalRecord::abort("temp");
             let free = journal.free.lock();
-            assert!(
-                free.iter()
-                    .all(|segment| segment.end + segment::encode(&abort).expect("it fits").len() as u64
-                        <= LOG_SEGMENT_BYTES as u64)
-            );
+            assert!(free.iter().all(|segment| segment.end + segment::encode(&abort).expect("it fits").len() as u64
+                <= LOG_SEGMENT_BYTES as u64));
         }
         journal.append(&JournalRecord::abort("temp")).expect("it is written");
         assert_eq!(segments(), 2);

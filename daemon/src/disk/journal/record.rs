@@ -34,6 +34,9 @@ pub struct JournalRecord {
     /// This record aborts an earlier write: the one with this temp file.
     #[serde(rename = "voids", default, skip_serializing_if = "Option::is_none")]
     pub aborts: Option<String>,
+    /// Earlier writes, by their first temp file, of which nothing lies around any more: recovery need not look at them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub finished: Vec<String>,
 }
 
 /// An answer as JSON text: it is written far more often than it is read.
@@ -82,9 +85,13 @@ pub struct JournalFile {
 impl JournalRecord {
     /// Records that the write with this temp file did not happen.
     pub fn abort(temp: &str) -> Self {
-        let aborts = Some(temp.to_owned());
+        Self { aborts: Some(temp.to_owned()), ..Self::of_finished(Vec::new()) }
+    }
+
+    /// Records that these writes need no recovery.
+    pub fn of_finished(finished: Vec<String>) -> Self {
         let (call, key, answer) = (None, None, RecordedAnswer::default());
-        Self { call, key, at: clock::epoch_millis(), answer, files: Vec::new(), aborts }
+        Self { call, key, at: clock::epoch_millis(), answer, files: Vec::new(), aborts: None, finished }
     }
 
     /// By which an abort refers to a write; none for an abort.

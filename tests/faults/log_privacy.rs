@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::json;
 use trellis_tests::harness::http::{HttpClient, KEY, free_port};
-use trellis_tests::harness::{Home, wait_until};
+use trellis_tests::harness::{Client, Home, wait_until};
 
 /// Words in files, questions and arguments; none of them may be found in the log.
 const TEXT: &str = "hush-text-in-a-file";
@@ -30,7 +30,11 @@ fn r26_paths_texts_and_questions_stay_out_of_the_log() {
     });
     fs::write(workspace.join("bomb.md"), format!("---\n{bomb}---\n{TEXT}\n")).expect("a file");
 
-    let mut host = home.unprivileged_host(&["--cwd", place.to_str().expect("text")]);
+    let stderr = home.path().join("stderr");
+    let mut proxy = home.unprivileged_proxy(&["--cwd", place.to_str().expect("text")]);
+    proxy.stderr(fs::File::create(&stderr).expect("a file"));
+    let mut host = Client::start(proxy);
+    host.initialize("2025-11-25");
     host.call_ok("vault_read", json!({ "path": "a.md", "full": true }));
     host.call_ok("vibe_search", json!({ "query": QUERY }));
     host.call("vault_read", json!({ "path": ARGUMENT, "full": true }));
@@ -45,8 +49,9 @@ fn r26_paths_texts_and_questions_stay_out_of_the_log() {
         (log.contains("cannot be read and is passed over") && log.contains("bomb.md")).then_some(log)
     });
     let home_path = home.path().to_str().expect("text");
+    let stderr = fs::read_to_string(stderr).expect("a file");
     for secret in [TEXT, QUERY, ARGUMENT, KEY, home_path] {
-        let lines: Vec<&str> = log.lines().filter(|line| line.contains(secret)).collect();
+        let lines: Vec<&str> = log.lines().chain(stderr.lines()).filter(|line| line.contains(secret)).collect();
         assert!(lines.is_empty(), "{secret} in {lines:#?}");
     }
     assert!(!log.chars().any(|character| character.is_control() && character != '\n'), "{log:?}");

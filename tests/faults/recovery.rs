@@ -88,8 +88,12 @@ fn r8_a_text_that_goes_back_and_forth_is_answered_as_it_was() {
     let back = json!({ "path": "a.md", "find": "x|", "replace": "|" });
     let answer = call(&fixture, 1).expect("an answer");
     fixture.call("vault_replace", &back, 2).expect("an answer");
-    // It is killed: nothing is finished, and nothing says so.
+    // It is killed: its displaced files are put away, and nothing says so.
     std::mem::forget(fixture);
+    let staging = test_project.state().join("journal/staging");
+    let is_empty = |file: fs::DirEntry| file.metadata().is_ok_and(|file| file.len() == 0);
+    let is_put_away = || fs::read_dir(&staging).expect("a directory").flatten().all(is_empty);
+    trellis_tests::harness::wait_until("displaced files are put away", || is_put_away().then_some(()));
     let fixture = test_project.reopen();
     assert_eq!(call(&fixture, 1), Ok(answer));
     fixture.close();

@@ -138,3 +138,6 @@ mod detached;
 
 /// What the system forbids a daemon.
 mod landlock;
+
+/// Descriptors, threads and the clock.
+mod bounds;

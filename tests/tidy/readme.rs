@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use super::tree::{self, code_spans, none};
 
 /// What the top holds, and nothing else without a reason.
-const TOP: [&str; 17] = [
+const TOP: [&str; 18] = [
     ".ci",
     ".gitignore",
     "CHANGELOG.md",
@@ -16,6 +16,7 @@ const TOP: [&str; 17] = [
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "README.md",
+    "SECURITY.md",
     "clippy.toml",
     "daemon",
     "docs",

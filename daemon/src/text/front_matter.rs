@@ -67,16 +67,28 @@ pub fn merged(base: Option<&FrontMatter<'_>>, over: &Map<String, Value>, body: &
     if lines.trim().is_empty() { body.to_owned() } else { format!("---\n{lines}---\n{body}") }
 }
 
-/// The lines of a block with other keys; entries that are not touched keep their bytes.
+/// The lines of a block with other keys; entries that are not touched keep their bytes. A block that would not be read
+/// as what it should say is written anew.
 pub fn merged_block(base: &FrontMatter<'_>, over: &Map<String, Value>) -> String {
-    let Some(entries) = entries(base) else {
-        let mut map = base.map.clone();
-        map.extend(over.clone());
-        return all_lines(map.iter().filter(|(_, value)| !value.is_null()));
+    let mut wanted = base.map.clone();
+    for (key, value) in over {
+        match value {
+            Value::Null => wanted.shift_remove(key),
+            value => wanted.insert(key.clone(), value.clone()),
+        };
+    }
+    let reads_back = |lines: &String| {
+        let text = format!("---\n{lines}---\n");
+        split(&text).front.is_some_and(|front| front.map == wanted)
     };
+    changed_lines(base, over).filter(reads_back).unwrap_or_else(|| all_lines(wanted.iter()))
+}
+
+/// The same entry by entry; none if the block does not come apart.
+fn changed_lines(base: &FrontMatter<'_>, over: &Map<String, Value>) -> Option<String> {
     let end = if base.lines.contains("\r\n") { "\r\n" } else { "\n" };
     let mut lines = String::new();
-    for (key, raw) in entries {
+    for (key, raw) in entries(base)? {
         match key.and_then(|key| over.get_key_value(&key)) {
             None => lines.push_str(raw),
             Some((_, Value::Null)) => {}
@@ -86,7 +98,7 @@ pub fn merged_block(base: &FrontMatter<'_>, over: &Map<String, Value>) -> String
     for (key, value) in over.iter().filter(|(key, value)| !value.is_null() && !base.map.contains_key(*key)) {
         lines += &(yaml::line(key, value) + end);
     }
-    lines
+    Some(lines)
 }
 
 /// The lines of a block by key; comments and blank lines have none. None if the block is written in a way that does
@@ -174,5 +186,17 @@ mod tests {
         check_merged("---\na: &x 1\nb: *x\n---\n", json!({ "c": 3 }), "---\na: 1\nb: 1\nc: 3\n---\n");
         check_merged("---\na: 1\na: 2\n---\n", json!({ "b": 3 }), "---\na: 2\nb: 3\n---\n");
         check_merged("---\nbroken\n---\nx", json!({ "a": 1 }), "---\na: 1\n---\n---\nbroken\n---\nx");
+    }
+
+    #[test]
+    fn a_block_that_could_not_be_read_with_another_key_is_written_anew() {
+        let text = "---\n\n\t\t?\t\t v}\n---\nbody";
+        let block = split(text);
+        let over = Map::from_iter([("a".to_owned(), json!(1))]);
+        let merged = merged(block.front.as_ref(), &over, &text[block.body..]);
+        let again = split(&merged);
+        let map = again.front.expect("it has a block").map;
+        assert_eq!((map.get("a"), map.len()), (Some(&json!(1)), block.front.expect("it has a block").map.len() + 1));
+        assert_eq!(&merged[again.body..], "body");
     }
 }

@@ -37,7 +37,9 @@ pub enum NoMapping {
 /// A mapping. Nothing but comments is an empty one.
 pub fn mapping(text: &str) -> Result<Map<String, Value>, NoMapping> {
     let is_empty = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
-    if text.lines().all(is_empty) {
+    // A comment that no YAML may hold hides nothing: with a key beside it, it would not be read either.
+    let is_allowed = |character: char| !character.is_control() || matches!(character, '\t' | '\n' | '\r');
+    if text.lines().all(is_empty) && text.chars().all(is_allowed) {
         return Ok(Map::new());
     }
     match read(text)? {
@@ -256,6 +258,7 @@ mod tests {
     fn only_mappings_are_read() {
         check_mapping("", Some(json!({})));
         check_mapping("# only this\n\n", Some(json!({})));
+        check_mapping("# not this\u{0}\n", None);
         check_mapping("a: 1\nb: [x, y]\n", Some(json!({ "a": 1, "b": ["x", "y"] })));
         check_mapping("a: yes\nd: 2025-02-09\nn:\n", Some(json!({ "a": "yes", "d": "2025-02-09", "n": null })));
         check_mapping("a: 1\na: 2\n", Some(json!({ "a": 2 })));

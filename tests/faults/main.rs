@@ -64,6 +64,9 @@ mod failing_syscalls;
 /// A write that ends at every place where a machine can end it.
 mod writes_nth_call;
 
+/// Every state that a power cut may leave.
+mod disk_model;
+
 /// A watched vault, compared with the disk.
 mod watch_fixture;
 
@@ -96,6 +99,9 @@ mod recovery;
 
 /// Where temp files lie.
 mod writes_staged;
+
+/// Calls by chance under kills, and an order that fits them.
+mod history;
 
 /// Somebody edits by hand what hosts write.
 mod writes_beside_editor;

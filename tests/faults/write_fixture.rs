@@ -1,7 +1,7 @@
 //! An engine without sockets, over any system calls, in a directory of its own, so that a write can be interrupted
 //! at every point where a machine can.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use trellis_protocol::endpoint::TrellisPaths;
 use trellis_protocol::{Failure, Surface};
 use trellis_tests::fixture::FixtureFamily;
-use trellisd::disk::journal::CallId;
+use trellisd::disk::journal::{CallId, JournalRecord};
 use trellisd::disk::syscalls::{OsSyscalls, WriteSyscalls};
 use trellisd::disk::{AtomicWriter, displaced, recover};
 use trellisd::engine::commit::WriteCall;
@@ -38,9 +38,18 @@ pub(crate) type FileTree = BTreeMap<String, Option<String>>;
 
 impl TestProject {
     pub(crate) fn new() -> Self {
-        let directory = tempfile::Builder::new().prefix("trellis-").tempdir().expect("a temporary directory");
+        Self::new_in(&std::env::temp_dir())
+    }
+
+    pub(crate) fn new_in(parent: &Path) -> Self {
+        let directory = tempfile::Builder::new().prefix("trellis-").tempdir_in(parent).expect("a temporary directory");
         fs::create_dir_all(directory.path().join("project/.git")).expect("a project");
         Self { directory }
+    }
+
+    /// The directory that holds the project and the state of its daemons.
+    pub(crate) fn base(&self) -> &Path {
+        self.directory.path()
     }
 
     pub(crate) fn project(&self) -> PathBuf {
@@ -118,6 +127,20 @@ impl TestProject {
     /// The next daemon, on a machine that works.
     pub(crate) fn reopen(&self) -> EngineFixture {
         self.open(Arc::new(OsSyscalls)).expect("the journal opens")
+    }
+
+    /// What a daemon does before it serves. Which requests it knows as done, and of which it says that nobody can tell.
+    pub(crate) fn recover(&self, syscalls: Arc<dyn WriteSyscalls>) -> (BTreeSet<u64>, BTreeSet<u64>) {
+        let on_conflict: Arc<displaced::ConflictCallback> = Arc::new(|_: &OsStr, _: &OsStr| {});
+        let journal = self.state().join("journal");
+        let now = SystemTime::now();
+        let opened = recover::open_and_recover(&journal, &syscalls, &on_conflict, now);
+        let (writer, recovered) = opened.expect("the journal opens");
+        recover::sweep(&writer, syscalls.as_ref());
+        writer.finish();
+        let sequence = |record: &JournalRecord| record.call.as_ref().expect("a call").sequence;
+        let sequences = |records: &[JournalRecord]| records.iter().map(sequence).collect();
+        (sequences(&recovered.applied), sequences(&recovered.unknown))
     }
 
     pub(crate) fn tree(&self) -> FileTree {

@@ -14,5 +14,11 @@ pub mod clash;
 /// A third one, whose notes can be searched.
 pub mod notes;
 
+/// Histories of calls, and whether they fit together.
+pub mod history;
+
+/// A long day, and whether anything grows.
+pub mod soak;
+
 /// What we promise, measured.
 pub mod bench;

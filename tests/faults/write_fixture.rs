@@ -7,8 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -62,8 +61,7 @@ impl TestProject {
     pub(crate) fn open(&self, syscalls: Arc<dyn WriteSyscalls>) -> io::Result<EngineFixture> {
         let on_conflict: Arc<displaced::ConflictCallback> = Arc::new(|_: &OsStr, _: &OsStr| {});
         let state = self.state();
-        let now = SystemTime::now();
-        let (writer, recovered) = recover::open_and_recover(&state.join("journal"), &syscalls, &on_conflict, now)?;
+        let (writer, recovered) = recover::open_and_recover(&state.join("journal"), &syscalls, &on_conflict)?;
         recover::sweep(&writer, syscalls.as_ref());
         let at = |name: &str| state.join(name);
         let paths = TrellisPaths {

@@ -21,7 +21,6 @@ use trellis_proxy::surroundings;
 use zeroize::{Zeroize as _, Zeroizing};
 
 use super::{landlock, log};
-use crate::clock;
 use crate::config::Settings;
 use crate::config::http::SECRET_VARIABLES;
 use crate::disk::syscalls::{OsSyscalls, WriteSyscalls};
@@ -230,7 +229,7 @@ fn open_journal(
     };
     let on_conflict: Arc<displaced::ConflictCallback> = Arc::new(on_conflict);
     let calls: Arc<dyn WriteSyscalls> = Arc::new(OsSyscalls);
-    let recovered = recover::open_and_recover(&directory, &calls, &on_conflict, clock::system_time());
+    let recovered = recover::open_and_recover(&directory, &calls, &on_conflict);
     let recovered = recovered.map(|(writer, recovered)| (writer, AnswerCache::of(recovered)));
     recovered.map_err(|error| {
         let message = format!("the journal in `{}` cannot be used: {error}", directory.display());

@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::displaced::{ConflictCallback, archive};
 use super::journal::JournalRecord;
@@ -23,11 +23,6 @@ const ANSWER_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 /// A write that could not be brought to an end is not tried for ever.
 const RECOVERY_RETRY_PERIOD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// How long the journal remembers.
-const JOURNAL_RETENTION_DAYS: u64 = 30;
-/// How much it remembers.
-const JOURNAL_RETENTION_BYTES: u64 = 256 << 20;
-
 /// What became of the writes of earlier daemons, for those who ask again. Oldest first.
 #[derive(Debug, Default)]
 pub struct Recovered {
@@ -42,11 +37,9 @@ pub fn open_and_recover(
     directory: &Path,
     syscalls: &Arc<dyn WriteSyscalls>,
     on_conflict: &Arc<ConflictCallback>,
-    now: SystemTime,
 ) -> io::Result<(AtomicWriter, Recovered)> {
     let writer = AtomicWriter::new(directory, DaemonId::random(), Arc::clone(syscalls), Arc::clone(on_conflict))?;
-    let recovered = recover(&writer, syscalls, on_conflict.as_ref(), now)?;
-    writer.journal().prune(now, JOURNAL_RETENTION_DAYS, JOURNAL_RETENTION_BYTES)?;
+    let recovered = recover(&writer, syscalls, on_conflict.as_ref())?;
     Ok((writer, recovered))
 }
 
@@ -55,11 +48,9 @@ fn recover(
     writer: &AtomicWriter,
     syscalls: &Arc<dyn WriteSyscalls>,
     on_conflict: &ConflictCallback,
-    now: SystemTime,
 ) -> io::Result<Recovered> {
     let journal = writer.journal();
-    let since = now.checked_sub(ANSWER_TTL).unwrap_or(std::time::UNIX_EPOCH);
-    let settled = journal.recovered(since)?;
+    let settled = journal.recovered(ANSWER_TTL)?;
     let unsettled = journal.unrecovered()?;
     let voids = settled.iter().chain(&unsettled).filter_map(|entry| entry.aborts.clone());
     let void: HashSet<String> = voids.collect();

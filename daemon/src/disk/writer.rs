@@ -19,7 +19,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::displaced::{ConflictCallback, DisplacedArchiver};
-use super::journal::{CallId, Journal, JournalRecord, RecordedAnswer};
+use super::journal::{CallId, Journal, JournalRecord, JournalRetention, RecordTicket, RecordedAnswer};
 use super::staged_file::{DisplacedFile, StagedFile, WriteError, WriteTarget};
 use super::staging::StagingArea;
 use super::syscalls::WriteSyscalls;
@@ -121,6 +121,11 @@ impl AtomicWriter {
         &self.journal
     }
 
+    /// From now on the journal keeps no more than this.
+    pub fn start_retention(&self, limits: JournalRetention) {
+        self.journal.start_retention(limits);
+    }
+
     /// Which daemon's temp files are ours.
     pub fn id(&self) -> DaemonId {
         self.id
@@ -189,24 +194,30 @@ impl AtomicWriter {
         let reserved = call_record.as_ref().map(|call_record| self.journal.reserve(&entry(files, &all.0, call_record)));
         let reserved = reserved.transpose()?;
         let is_recorded = reserved.is_some();
-        let written =
-            reserved.map_or(Ok(()), |reserved| self.journal.write_reserved(reserved)).map_err(WriteError::from);
+        let written = reserved.map(|reserved| self.journal.write_reserved(reserved)).transpose();
+        let (ticket, written) = written.map_or_else(|error| (None, Err(error.into())), |ticket| (ticket, Ok(())));
         match written.and_then(|()| install_all(files, &mut all.0)) {
             Ok(displaced) => {
                 created.created.clear();
-                displaced.into_iter().for_each(|displaced| self.archiver.enqueue(displaced));
+                displaced.into_iter().for_each(|displaced| self.archiver.enqueue(displaced, ticket.clone()));
                 let left = files.iter().zip(&all.0);
                 let left =
                     left.map(|(file_write, staged)| Some((self.remember_own_write(file_write)?, staged.digest())));
                 Ok(WriteReceipt { left: left.collect(), call_record })
             }
-            Err(why) => Err(self.roll_back_all(all, why, is_recorded)),
+            Err(why) => Err(self.roll_back_all(all, why, is_recorded, ticket)),
         }
     }
 
     /// Rolls everything back. A journal that has the record, or may have it although its fsync failed, must have
     /// the abort before the temp files are gone: else the write would look done.
-    fn roll_back_all(&self, mut all: StagedBatch, why: WriteError, is_recorded: bool) -> WriteError {
+    fn roll_back_all(
+        &self,
+        mut all: StagedBatch,
+        why: WriteError,
+        is_recorded: bool,
+        ticket: Option<RecordTicket>,
+    ) -> WriteError {
         all.0.iter_mut().rev().for_each(StagedFile::roll_back);
         let abort = all.0.first().map(|first| JournalRecord::abort(first.temp_name()));
         let is_recorded_as_aborted = || {
@@ -215,10 +226,11 @@ impl AtomicWriter {
         if !all.0.iter().all(StagedFile::is_undone) || !is_recorded_as_aborted() {
             tracing::error!("a write could neither be finished nor taken back; the next start decides");
             all.0.iter_mut().for_each(StagedFile::leave_to_recovery);
+            ticket.into_iter().for_each(RecordTicket::leave_open);
             return WriteError::OutcomeUnknown;
         }
         while let Some(staged) = all.0.pop() {
-            staged.into_displaced().into_iter().for_each(|displaced| self.archiver.enqueue(displaced));
+            staged.into_displaced().into_iter().for_each(|displaced| self.archiver.enqueue(displaced, ticket.clone()));
         }
         why
     }

@@ -6,19 +6,17 @@
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
+use crate::disk::journal::RetentionClock;
 use crate::state_files;
 
-/// How long a change is kept, unless there are too many.
-const RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// How many changes are kept.
-const MAX_ENTRIES: u64 = 100_000;
-/// Changes in one file; whole files are dropped, so up to so many more are kept.
-const ENTRIES_PER_FILE: u64 = 10_000;
+/// A file holds a tenth of what is kept, and no more than this.
+const MAX_ENTRIES_PER_FILE: u64 = 10_000;
 
 /// The last entry of a file is looked for in so many bytes first.
 const LAST_ENTRY_BYTES: u64 = 64 << 10;
@@ -72,9 +70,19 @@ pub enum FileChange {
     Moved,
 }
 
+/// How long and how many changes are kept. Whole files are dropped, so up to a tenth more is there.
+#[derive(Debug, Clone)]
+pub struct FeedRetention {
+    pub age: Duration,
+    pub entries: u64,
+    /// By which the age of a file is counted.
+    pub clock: Arc<RetentionClock>,
+}
+
 #[derive(Debug)]
 pub(super) struct FeedLog {
     directory: PathBuf,
+    retention: FeedRetention,
     tail: Mutex<Option<Tail>>,
 }
 
@@ -89,8 +97,8 @@ struct Tail {
 
 impl FeedLog {
     /// Nothing is read or made before the first entry.
-    pub(super) fn new(directory: PathBuf) -> Self {
-        Self { directory, tail: Mutex::default() }
+    pub(super) fn new(directory: PathBuf, retention: FeedRetention) -> Self {
+        Self { directory, retention, tail: Mutex::default() }
     }
 
     /// The number of the next entry. A torn last line may have had the number behind the last whole one.
@@ -106,12 +114,13 @@ impl FeedLog {
     pub(super) fn append(&self, mut entry: FeedEntry) -> io::Result<u64> {
         let mut slot = self.tail.lock();
         entry.id = slot.as_ref().map_or_else(|| self.next_number(), |tail| tail.next);
-        let has_room = |tail: &Tail| tail.next - tail.first < ENTRIES_PER_FILE;
+        let per_file = (self.retention.entries / 10).clamp(1, MAX_ENTRIES_PER_FILE);
+        let has_room = |tail: &Tail| tail.next - tail.first < per_file;
         let mut tail = match slot.take().filter(has_room) {
             Some(tail) => tail,
             None => {
-                self.prune(Timestamp::from_millisecond(entry.at).unwrap_or(Timestamp::UNIX_EPOCH));
                 let file = state_files::open_append(&file_path(&self.directory, entry.id))?;
+                self.prune(entry.id);
                 Tail { next: entry.id, first: entry.id, file }
             }
         };
@@ -141,22 +150,15 @@ impl FeedLog {
         newest
     }
 
-    /// Drops files of which no change must be kept. The file that is written stays.
-    fn prune(&self, now: Timestamp) {
+    /// Drops files of which no change must be kept; a file counts from when the one after it was begun.
+    fn prune(&self, newest: u64) {
         let files = files(&self.directory);
-        let next = files.last().copied().unwrap_or_default();
         for pair in files.windows(2) {
-            let (first, after) = (pair[0], pair[1]);
-            let path = file_path(&self.directory, first);
-            let is_beyond = next.saturating_sub(after) >= MAX_ENTRIES;
-            let is_old = || {
-                let last = last_entry(&path).and_then(|entry| Timestamp::from_millisecond(entry.at).ok());
-                last.is_none_or(|last| now.duration_since(last) > RETENTION)
-            };
-            if !is_beyond && !is_old() {
-                break;
+            let (path, next) = (file_path(&self.directory, pair[0]), pair[1]);
+            let is_beyond = newest.saturating_sub(next) >= self.retention.entries;
+            if is_beyond || self.retention.clock.age(&path) > self.retention.age {
+                state_files::remove(&path);
             }
-            state_files::remove(&path);
         }
     }
 }
@@ -199,9 +201,12 @@ mod tests {
 
     use super::*;
 
-    fn now() -> Timestamp {
-        Timestamp::UNIX_EPOCH + SignedDuration::from_hours(500_000)
+    fn open(directory: PathBuf) -> FeedLog {
+        let clock = Arc::new(RetentionClock::open(&directory.with_extension("clock"), 0));
+        FeedLog::new(directory, FeedRetention { age: Duration::from_secs(30 * DAY), entries: 100, clock })
     }
+
+    const DAY: u64 = 24 * 60 * 60;
 
     fn entry(by: &str) -> FeedEntry {
         let file = FeedFile {
@@ -211,7 +216,7 @@ mod tests {
             from: None,
             items: Vec::new(),
         };
-        FeedEntry { at: now().as_millisecond(), by: by.to_owned(), files: vec![file], ..FeedEntry::default() }
+        FeedEntry { at: 0, by: by.to_owned(), files: vec![file], ..FeedEntry::default() }
     }
 
     fn names(feed: &FeedLog, limit: usize, before: Option<u64>) -> Vec<(u64, String)> {
@@ -221,14 +226,14 @@ mod tests {
     #[test]
     fn numbers_grow_across_daemons_and_after_a_torn_line() {
         let home = TempDir::new().expect("a directory");
-        let feed = FeedLog::new(home.path().join("feed"));
+        let feed = open(home.path().join("feed"));
         assert_eq!(feed.append(entry("one")).expect("written"), 1);
         assert_eq!(feed.append(entry("two")).expect("written"), 2);
         drop(feed);
         let file = home.path().join("feed/000000000001.jsonl");
         let text = fs::read_to_string(&file).expect("a file");
         fs::write(&file, format!("{text}{{\"id\":3,\"at\"")).expect("torn");
-        let feed = FeedLog::new(home.path().join("feed"));
+        let feed = open(home.path().join("feed"));
         let next = feed.append(entry("three")).expect("written");
         assert!(next > 3, "a number that may have been given is not given again: {next}");
         let seen: Vec<String> = names(&feed, 10, None).into_iter().map(|(_, by)| by).collect();
@@ -247,18 +252,27 @@ mod tests {
     }
 
     #[test]
-    fn old_files_go_and_the_newest_stays() {
+    fn r29_old_files_go_by_evidence_and_the_newest_stays() {
         let home = TempDir::new().expect("a directory");
-        for (first, age) in [(1, 40), (2, 31), (3, 29), (4, 1)] {
-            let at = (now() - SignedDuration::from_hours(age * 24)).as_millisecond();
-            let line = serde_json::to_string(&FeedEntry { id: first, at, ..entry("x") }).expect("JSON");
-            fs::write(file_path(home.path(), first), line + "\n").expect("a file");
-        }
-        let feed = FeedLog::new(home.path().to_owned());
-        feed.prune(now());
-        assert_eq!(files(home.path()), [3, 4]);
-        fs::write(file_path(home.path(), 3 + MAX_ENTRIES + 1), "").expect("a file");
-        feed.prune(now());
-        assert_eq!(files(home.path()), [4, 3 + MAX_ENTRIES + 1], "what is beyond the number that is kept goes");
+        let feed = open(home.path().join("feed"));
+        let look = |day: u64| feed.retention.clock.look(day as i64 * DAY as i64 * 1000).expect("it is kept");
+        let begin = |id: u64| {
+            let line = serde_json::to_string(&FeedEntry { id, ..entry("x") }).expect("JSON");
+            fs::write(file_path(&feed.directory, id), line + "\n").expect("a file");
+            feed.prune(id);
+        };
+        fs::create_dir(&feed.directory).expect("a directory");
+        begin(1);
+        begin(2);
+        // The clock jumps by a year, and back.
+        look(365);
+        look(0);
+        begin(3);
+        assert_eq!(files(&feed.directory), [1, 2, 3]);
+        (1..=30).for_each(look);
+        begin(4);
+        assert_eq!(files(&feed.directory), [2, 3, 4], "a file counts from when the next one was begun");
+        begin(104);
+        assert_eq!(files(&feed.directory), [4, 104], "what is beyond the number that is kept goes");
     }
 }

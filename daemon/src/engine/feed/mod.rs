@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use log::FeedLog;
-pub use log::{FeedEntry, FeedFile, FileChange};
+pub use log::{FeedEntry, FeedFile, FeedRetention, FileChange};
 
 use crate::clock;
 use crate::trees::{Author, Change, ChangeKind, ChangeSubscriber, Origin};
@@ -55,9 +55,9 @@ struct OpenEntry {
 
 impl Feed {
     /// The feed in this directory.
-    pub fn new(directory: PathBuf) -> Arc<Self> {
+    pub fn new(directory: PathBuf, retention: FeedRetention) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
-            log: FeedLog::new(directory),
+            log: FeedLog::new(directory, retention),
             open: Mutex::default(),
             opened: Condvar::new(),
             closer: OnceLock::new(),
@@ -217,6 +217,13 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::disk::journal::RetentionClock;
+
+    fn feed(home: &TempDir) -> Arc<Feed> {
+        let clock = Arc::new(RetentionClock::open(home.path(), 0));
+        let retention = FeedRetention { age: Duration::MAX, entries: 100, clock };
+        Feed::new(home.path().join("feed"), retention)
+    }
 
     fn change(path: &str, kind: ChangeKind, origin: &Origin) -> Change {
         Change { tree: Path::new("/t").into(), path: path.into(), kind, origin: origin.clone() }
@@ -230,7 +237,7 @@ mod tests {
     #[test]
     fn what_others_do_together_is_one_entry_which_a_call_of_ours_ends() {
         let home = TempDir::new().expect("a directory");
-        let feed = Feed::new(home.path().join("feed"));
+        let feed = feed(&home);
         let outside = |path: &str, kind| feed.changed(&[change(path, kind, &Origin::Outside)]);
         outside("new.md", ChangeKind::Created);
         outside("new.md", ChangeKind::Modified);
@@ -257,7 +264,7 @@ mod tests {
     #[test]
     fn an_entry_is_written_when_it_has_been_quiet() {
         let home = TempDir::new().expect("a directory");
-        let feed = Feed::new(home.path().join("feed"));
+        let feed = feed(&home);
         feed.changed(&[change("a.md", ChangeKind::Created, &Origin::Outside)]);
         assert_eq!(entries(&feed), [], "more may follow");
         let end = Instant::now() + 10 * ENTRY_QUIET_TIME;

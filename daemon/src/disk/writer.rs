@@ -14,12 +14,13 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use dashmap::{DashMap, DashSet};
+use parking_lot::Mutex;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::displaced::{ConflictCallback, DisplacedArchiver};
-use super::journal::{CallId, Journal, JournalRecord, JournalRetention, RecordTicket, RecordedAnswer};
+use super::journal::{CallId, ChangeRecord, Journal, JournalRecord, JournalRetention, RecordTicket, RecordedAnswer};
 use super::staged_file::{DisplacedFile, StagedFile, WriteError, WriteTarget};
 use super::staging::StagingArea;
 use super::syscalls::WriteSyscalls;
@@ -76,6 +77,8 @@ pub struct CallRecord {
     pub call: Option<CallId>,
     /// The caller's own name for the request, with its arguments.
     pub key: Option<String>,
+    /// Which change it is, and whose.
+    pub change: Option<ChangeRecord>,
     /// What is answered.
     pub answer: RecordedAnswer,
 }
@@ -90,6 +93,8 @@ pub struct AtomicWriter {
     ours: DashMap<(u64, u64), FileStamp>,
     kept_for_recovery: DashSet<String>,
     directory: PathBuf,
+    /// Our own id is among those of the daemons that used this journal.
+    is_registered: Mutex<bool>,
     pub(super) staging: Arc<StagingArea>,
 }
 
@@ -102,12 +107,11 @@ impl AtomicWriter {
         on_conflict: Arc<ConflictCallback>,
     ) -> io::Result<Self> {
         let journal = Arc::new(Journal::open(directory, &id.to_string(), Arc::clone(&syscalls))?);
-        remember_daemon(directory, id)?;
         let archiver = DisplacedArchiver::start(Arc::clone(&journal), Arc::clone(&syscalls), on_conflict)?;
         let directory = directory.to_owned();
         let staging = Arc::new(StagingArea::open(&directory, id, Arc::clone(&syscalls))?);
-        let (ours, kept_for_recovery) = (DashMap::new(), DashSet::new());
-        Ok(Self { syscalls, id, journal, archiver, ours, kept_for_recovery, directory, staging })
+        let (ours, kept_for_recovery, is_registered) = (DashMap::new(), DashSet::new(), Mutex::default());
+        Ok(Self { syscalls, id, journal, archiver, ours, kept_for_recovery, directory, is_registered, staging })
     }
 
     /// Whether a temp file is one of an earlier daemon of this journal.
@@ -171,6 +175,7 @@ impl AtomicWriter {
         remember: Option<&(dyn Fn() -> CallRecord + Sync)>,
         umask: u32,
     ) -> Result<WriteReceipt, WriteError> {
+        self.journal.with_room(|| self.register()).map_err(WriteError::Unrecorded)?;
         for file_write in files {
             self.wait_for_truncating_editor(&file_write.target, file_write.old);
         }
@@ -192,10 +197,11 @@ impl AtomicWriter {
         flushed?;
         all.0.iter_mut().zip(digests).for_each(|(staged, digest)| staged.note_digest(digest));
         let reserved = call_record.as_ref().map(|call_record| self.journal.reserve(&entry(files, &all.0, call_record)));
-        let reserved = reserved.transpose()?;
+        let reserved = reserved.transpose().map_err(WriteError::Unrecorded)?;
         let is_recorded = reserved.is_some();
         let written = reserved.map(|reserved| self.journal.write_reserved(reserved)).transpose();
-        let (ticket, written) = written.map_or_else(|error| (None, Err(error.into())), |ticket| (ticket, Ok(())));
+        let (ticket, written) =
+            written.map_or_else(|error| (None, Err(WriteError::Unrecorded(error))), |ticket| (ticket, Ok(())));
         match written.and_then(|()| install_all(files, &mut all.0)) {
             Ok(displaced) => {
                 created.created.clear();
@@ -239,6 +245,16 @@ impl AtomicWriter {
     pub fn finish(&self) {
         self.archiver.drain();
         self.staging.close();
+    }
+
+    /// Before our first temp file, our id is noted: the sweep after a crash must know whose it is.
+    fn register(&self) -> io::Result<()> {
+        let mut is_registered = self.is_registered.lock();
+        if !*is_registered {
+            remember_daemon(&self.directory, self.id)?;
+            *is_registered = true;
+        }
+        Ok(())
     }
 
     /// Some editors empty a file and then write it. One that is empty or very young, and not our own
@@ -352,6 +368,7 @@ fn entry(files: &[FileWrite], staged: &[StagedFile], call_record: &CallRecord) -
         call: call_record.call.clone(),
         key: call_record.key.clone(),
         at: clock::epoch_millis(),
+        change: call_record.change.clone(),
         answer: call_record.answer.clone(),
         files: each.map(|(file_write, staged)| staged.record(&file_write.target, &file_write.tree)).collect(),
         aborts: None,

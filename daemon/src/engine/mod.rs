@@ -205,7 +205,8 @@ impl Engine {
             entries: settings.feed_changes.value,
             clock: Arc::clone(writer.journal().clock()),
         };
-        let feed = Feed::new(process.paths.state.join("feed"), feed_retention);
+        let state = &process.paths.state;
+        let feed = Feed::new(state.join("feed"), state.join("journal/changes"), feed_retention);
         let progress = Arc::new(Mutex::new(None));
         let on_event = {
             let (notifier, progress) = (Arc::clone(&notifier), Arc::clone(&progress));

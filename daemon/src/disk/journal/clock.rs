@@ -132,7 +132,8 @@ mod tests {
         state_files::replace(&file, b"x").expect("it is written");
         assert_eq!(clock.age(&file).as_secs(), 0, "it has no mark yet");
         (1..=20).for_each(|day| clock.look(START + day * DAY as i64 * 1000).expect("it is kept"));
-        assert_eq!(clock.age(&file).as_secs() / DAY, 20);
+        // The test itself takes a moment.
+        assert_eq!((clock.age(&file).as_secs() + 60) / DAY, 20);
         clock.mark(&file).expect("it is marked");
         assert_eq!(clock.age(&file).as_secs(), 0);
     }

@@ -29,7 +29,7 @@ use crossbeam_channel::{RecvTimeoutError, Sender};
 use parking_lot::Mutex;
 
 pub use clock::RetentionClock;
-pub use record::{CallId, JournalFile, JournalRecord, RecordedAnswer};
+pub use record::{CallId, ChangeRecord, JournalFile, JournalRecord, RecordedAnswer};
 pub use retention::JournalRetention;
 use retention::{Keeper, RoomFor};
 use segment::{SEGMENT_HEADER_BYTES, SegmentContent, SegmentRecords};
@@ -109,7 +109,8 @@ impl RecordTicket {
 impl Journal {
     /// Opens the journal in its directory. `run` tells this daemon's segments from those of others.
     pub fn open(directory: &Path, run: &str, syscalls: Arc<dyn WriteSyscalls>) -> io::Result<Self> {
-        state_files::make_directory(&directory.join("old"))?;
+        // A disk that cannot be written is the next write's trouble: what was recorded can still be read.
+        let _ = state_files::make_directory(&directory.join("old"));
         Ok(Self {
             directory: directory.to_owned(),
             syscalls,
@@ -172,10 +173,7 @@ impl Journal {
 
     /// A new segment; if the disk is full, the journal makes room for it.
     fn new_segment(&self) -> io::Result<LogSegment> {
-        let made = match self.try_new_segment() {
-            Err(error) if is_full(&error) && self.give_way() => self.try_new_segment(),
-            made => made,
-        }?;
+        let made = self.with_room(|| self.try_new_segment())?;
         self.keeper.add(LOG_SEGMENT_BYTES as u64);
         let bound = self.keeper.limits().bytes;
         match self.keeper.bytes() {
@@ -223,13 +221,20 @@ impl Journal {
         for path in self.files("lane-")? {
             // What could not be read has been named before.
             let Ok(bytes) = state_files::read_bytes(&path) else { continue };
-            match segment::decode(&bytes) {
+            let settled = match segment::decode(&bytes) {
                 SegmentContent::Records(SegmentRecords { used_bytes, .. }) => {
-                    state_files::truncate(&path, used_bytes)?;
-                    self.rename_settled(&file_name(&path))?;
+                    state_files::truncate(&path, used_bytes).and_then(|()| self.rename_settled(&file_name(&path)))
                 }
-                SegmentContent::Unused => state_files::remove(&path),
-                SegmentContent::OtherFormat | SegmentContent::Garbage => {}
+                SegmentContent::Unused => {
+                    state_files::remove(&path);
+                    Ok(())
+                }
+                SegmentContent::OtherFormat | SegmentContent::Garbage => Ok(()),
+            };
+            if let Err(error) = settled {
+                // The next daemon comes to the same end.
+                self.report(format!("the journal cannot be written: {error}"));
+                break;
             }
         }
         Ok(())
@@ -293,7 +298,11 @@ impl Journal {
     fn files(&self, prefix: &str) -> io::Result<Vec<PathBuf>> {
         let ours = format!("lane-{}-", self.run);
         let mut files = Vec::new();
-        for entry in fs::read_dir(&self.directory)? {
+        let entries = match fs::read_dir(&self.directory) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(files),
+            entries => entries?,
+        };
+        for entry in entries {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
             if name.starts_with(prefix) && !name.starts_with(&ours) {
@@ -374,6 +383,14 @@ impl Journal {
     /// Whether so many bytes more would be too much; cheap.
     pub fn is_full_with(&self, more: u64) -> bool {
         self.keeper.bytes() + more > self.keeper.limits().bytes
+    }
+
+    /// Does something that takes room on the journal's disk. If there is none, the journal makes some, once.
+    pub fn with_room<T>(&self, work: impl Fn() -> io::Result<T>) -> io::Result<T> {
+        match work() {
+            Err(error) if is_full(&error) && self.give_way() => work(),
+            done => done,
+        }
     }
 
     /// The disk is full: forgets a tenth, and at least what a few segments take. Whether anything went.
@@ -458,6 +475,7 @@ mod tests {
             call: Some(CallId { session: "s".into(), sequence }),
             key: None,
             at: sequence as i64,
+            change: None,
             answer: RecordedAnswer("\"done\"".into()),
             files: Vec::new(),
             aborts: None,
@@ -658,7 +676,9 @@ mod tests {
             root: "/t".into(),
             path: "a".into(),
             temp: temp.into(),
+            staged_in: None,
             old: None,
+            old_mode: None,
             new: Digest::default(),
             is_removal: false,
         };

@@ -1,10 +1,10 @@
-//! The feed on the disk: each entry gets the next number and goes to the end of a file as one line of JSON.
+//! The feed on the disk: each entry goes to the end of a file as one line of JSON.
 //!
 //! A feed is a row of such files; the oldest is dropped when it holds nothing that must be kept. A line that was cut off
-//! by a crash is passed over, and its number is not given again.
+//! by a crash is passed over.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,11 +15,9 @@ use serde::{Deserialize, Serialize};
 use crate::disk::journal::RetentionClock;
 use crate::state_files;
 
-/// A file holds a tenth of what is kept, and no more than this.
+/// A file holds a tenth of what is kept, within these limits.
 const MAX_ENTRIES_PER_FILE: u64 = 10_000;
-
-/// The last entry of a file is looked for in so many bytes first.
-const LAST_ENTRY_BYTES: u64 = 64 << 10;
+const MIN_ENTRIES_PER_FILE: u64 = 100;
 
 /// One change: everything that one call of ours wrote, or what somebody else did to the files of one tree at about one
 /// time. A field that is not known is absent.
@@ -89,9 +87,8 @@ pub(super) struct FeedLog {
 /// The file that is being written.
 #[derive(Debug)]
 struct Tail {
-    next: u64,
-    /// The number of its first entry names the file.
-    first: u64,
+    entries: u64,
+    path: PathBuf,
     file: File,
 }
 
@@ -101,52 +98,58 @@ impl FeedLog {
         Self { directory, retention, tail: Mutex::default() }
     }
 
-    /// The number of the next entry. A torn last line may have had the number behind the last whole one.
-    fn next_number(&self) -> u64 {
-        match files(&self.directory).last() {
-            Some(first) => last_entry(&file_path(&self.directory, *first)).map_or(first + 1, |last| last.id + 2),
-            None => 1,
-        }
+    /// A number above all that are here. A torn last line may have had one behind the last whole one.
+    pub(super) fn next_number(&self) -> u64 {
+        let newest = files(&self.directory).last().copied();
+        let last = |first: u64| entries(&file_path(&self.directory, first)).iter().map(|entry| entry.id).max();
+        newest.map_or(1, |first| last(first).unwrap_or(first).max(first) + 2)
     }
 
-    /// Adds an entry and gives it its number. It is in the file when this returns, so a daemon that is killed
-    /// afterwards has lost nothing.
-    pub(super) fn append(&self, mut entry: FeedEntry) -> io::Result<u64> {
+    /// Adds an entry. It is in the file when this returns, so a daemon that is killed afterwards has lost nothing.
+    /// Entries come nearly in the order of their numbers; none below `least` comes later.
+    pub(super) fn append(&self, entry: &FeedEntry, least: u64) -> io::Result<()> {
         let mut slot = self.tail.lock();
-        entry.id = slot.as_ref().map_or_else(|| self.next_number(), |tail| tail.next);
-        let per_file = (self.retention.entries / 10).clamp(1, MAX_ENTRIES_PER_FILE);
-        let has_room = |tail: &Tail| tail.next - tail.first < per_file;
+        let per_file = (self.retention.entries / 10).clamp(MIN_ENTRIES_PER_FILE, MAX_ENTRIES_PER_FILE);
+        let has_room = |tail: &Tail| tail.entries < per_file;
         let mut tail = match slot.take().filter(has_room) {
             Some(tail) => tail,
             None => {
-                let file = state_files::open_append(&file_path(&self.directory, entry.id))?;
+                let path = file_path(&self.directory, least.min(entry.id));
+                let file = state_files::open_append(&path)?;
                 self.prune(entry.id);
-                Tail { next: entry.id, first: entry.id, file }
+                Tail { entries: 0, path, file }
             }
         };
-        tail.next += 1;
-        let mut line = serde_json::to_vec(&entry).map_err(io::Error::other)?;
+        tail.entries += 1;
+        let mut line = serde_json::to_vec(entry).map_err(io::Error::other)?;
         line.push(b'\n');
         // After a line that was cut off the next one goes to another file.
-        tail.file.write_all(&line)?;
+        if let Err(error) = tail.file.write_all(&line) {
+            if tail.entries == 1 {
+                // A full disk shall not fill up with empty files.
+                state_files::remove(&tail.path);
+            }
+            return Err(error);
+        }
         *slot = Some(tail);
-        Ok(entry.id)
+        Ok(())
     }
 
     /// The newest changes, newest first, at most so many, of those before this number if there is one.
     pub(super) fn newest(&self, limit: usize, before: Option<u64>) -> Vec<FeedEntry> {
-        let mut newest = Vec::new();
-        for first in files(&self.directory).into_iter().rev() {
-            if before.is_some_and(|before| first >= before) {
-                continue;
-            }
-            let entries = entries(&file_path(&self.directory, first));
-            let wanted = entries.into_iter().rev().filter(|entry| before.is_none_or(|before| entry.id < before));
-            newest.extend(wanted.take(limit - newest.len()));
-            if newest.len() == limit {
+        let mut newest: Vec<FeedEntry> = Vec::new();
+        let is_wanted = |id: u64| before.is_none_or(|before| id < before);
+        // A file is named by the least number in it.
+        for first in files(&self.directory).into_iter().rev().filter(|first| is_wanted(*first)) {
+            // The file before may have a few numbers between those of this one.
+            let is_enough = newest.len() >= limit;
+            newest.extend(entries(&file_path(&self.directory, first)).into_iter().filter(|entry| is_wanted(entry.id)));
+            if is_enough {
                 break;
             }
         }
+        newest.sort_by_key(|entry| std::cmp::Reverse(entry.id));
+        newest.truncate(limit);
         newest
     }
 
@@ -174,17 +177,6 @@ fn files(directory: &Path) -> Vec<u64> {
     let mut files: Vec<u64> = names.filter_map(number).collect();
     files.sort_unstable();
     files
-}
-
-/// The last whole entry of a file.
-fn last_entry(path: &Path) -> Option<FeedEntry> {
-    let mut file = File::open(path).ok()?;
-    let length = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(LAST_ENTRY_BYTES))).ok()?;
-    let mut end = Vec::new();
-    file.read_to_end(&mut end).ok()?;
-    let last = end.rsplit(|byte| *byte == b'\n').find_map(|line| serde_json::from_slice(line).ok());
-    last.or_else(|| entries(path).pop())
 }
 
 /// The changes in a file; lines that cannot be read are passed over.
@@ -224,21 +216,26 @@ mod tests {
     }
 
     #[test]
-    fn numbers_grow_across_daemons_and_after_a_torn_line() {
+    fn a_torn_line_is_passed_over_and_its_number_is_not_free() {
         let home = TempDir::new().expect("a directory");
         let feed = open(home.path().join("feed"));
-        assert_eq!(feed.append(entry("one")).expect("written"), 1);
-        assert_eq!(feed.append(entry("two")).expect("written"), 2);
+        let append = |feed: &FeedLog, id: u64, least: u64, by: &str| {
+            feed.append(&FeedEntry { id, ..entry(by) }, least).expect("written");
+        };
+        assert_eq!(feed.next_number(), 1);
+        append(&feed, 2, 1, "two");
+        append(&feed, 1, 1, "one");
         drop(feed);
         let file = home.path().join("feed/000000000001.jsonl");
         let text = fs::read_to_string(&file).expect("a file");
         fs::write(&file, format!("{text}{{\"id\":3,\"at\"")).expect("torn");
         let feed = open(home.path().join("feed"));
-        let next = feed.append(entry("three")).expect("written");
-        assert!(next > 3, "a number that may have been given is not given again: {next}");
+        assert!(feed.next_number() > 3, "a number that may have been given is not given again");
+        append(&feed, 5, 4, "five");
+        append(&feed, 4, 4, "four");
         let seen: Vec<String> = names(&feed, 10, None).into_iter().map(|(_, by)| by).collect();
-        assert_eq!(seen, ["three", "two", "one"]);
-        assert_eq!(names(&feed, 1, None).len(), 1);
+        assert_eq!(seen, ["five", "four", "two", "one"]);
+        assert_eq!(names(&feed, 1, None), [(5, "five".to_owned())]);
         assert_eq!(names(&feed, 10, Some(2)), [(1, "one".to_owned())]);
     }
 

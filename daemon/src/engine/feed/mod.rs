@@ -7,6 +7,9 @@
 /// Entries → lines of JSON on the disk.
 mod log;
 
+/// Which number is next.
+mod numbers;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
@@ -15,6 +18,7 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use log::FeedLog;
+use numbers::ChangeNumbers;
 pub use log::{FeedEntry, FeedFile, FeedRetention, FileChange};
 
 use crate::clock;
@@ -30,6 +34,7 @@ const BY_HAND: &str = "by hand";
 #[derive(Debug)]
 pub struct Feed {
     log: FeedLog,
+    numbers: ChangeNumbers,
     open: Mutex<OpenEntries>,
     opened: Condvar,
     /// Comes with the first change by somebody else.
@@ -54,10 +59,12 @@ struct OpenEntry {
 }
 
 impl Feed {
-    /// The feed in this directory.
-    pub fn new(directory: PathBuf, retention: FeedRetention) -> Arc<Self> {
+    /// The feed in this directory; `numbers` is the file that says which numbers are taken. It does not lie with the
+    /// feed, because the journal has the same numbers.
+    pub fn new(directory: PathBuf, numbers: PathBuf, retention: FeedRetention) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
             log: FeedLog::new(directory, retention),
+            numbers: ChangeNumbers::new(numbers),
             open: Mutex::default(),
             opened: Condvar::new(),
             closer: OnceLock::new(),
@@ -74,6 +81,12 @@ impl Feed {
         }
     }
 
+    /// The number of a change that is about to be made. It grows, and nobody gets it again.
+    pub fn reserve(&self) -> std::io::Result<ReservedChange<'_>> {
+        let number = self.numbers.reserve(|| self.log.next_number())?;
+        Ok(ReservedChange { number, feed: self })
+    }
+
     /// The newest entries, newest first, at most so many, of those before this number if there is one.
     pub fn newest(&self, limit: usize, before: Option<u64>) -> Vec<FeedEntry> {
         self.log.newest(limit, before)
@@ -84,6 +97,7 @@ impl Feed {
         let mut open = self.open.lock();
         open.is_ending = true;
         std::mem::take(&mut open.trees).into_iter().for_each(|(tree, entry)| self.append(entry.close(&tree)));
+        self.numbers.finish();
         self.opened.notify_all();
     }
 
@@ -105,11 +119,17 @@ impl Feed {
         }
     }
 
-    fn append(&self, entry: FeedEntry) {
+    /// What others did gets the number that is next; a call of ours has one.
+    fn append(&self, mut entry: FeedEntry) {
         if entry.files.is_empty() {
             return;
         }
-        if let Err(error) = self.log.append(entry) {
+        let reserved = if entry.id == 0 { self.reserve().map(Some) } else { Ok(None) };
+        let added = reserved.and_then(|reserved| {
+            entry.id = reserved.as_ref().map_or(entry.id, |reserved| reserved.number);
+            self.log.append(&entry, self.numbers.least_outstanding().unwrap_or(entry.id))
+        });
+        if let Err(error) = added {
             tracing::warn!(%error, "a change could not be added to the feed");
         }
     }
@@ -131,9 +151,9 @@ impl Feed {
                 files.push(file(&change.tree, &change.path, what));
             }
         }
-        let Author { by, session, tool, .. } = author;
-        let (by, session, tool) = (by.clone(), session.clone(), Some(tool.clone()));
-        self.append(FeedEntry { at: clock::epoch_millis(), by, session, tool, files, ..FeedEntry::default() });
+        let Author { change, by, session, tool, .. } = author;
+        let (id, by, session, tool) = (*change, by.clone(), session.clone(), Some(tool.clone()));
+        self.append(FeedEntry { id, at: clock::epoch_millis(), by, session, tool, files, ..FeedEntry::default() });
     }
 
     fn record_outside(&self, changes: &[&Change]) {
@@ -149,6 +169,20 @@ impl Feed {
         }
         drop(open);
         self.opened.notify_all();
+    }
+}
+
+/// The number of a change, for the journal and then for the feed. Dropped, it will not come into the feed any more.
+#[derive(Debug)]
+pub struct ReservedChange<'a> {
+    /// Shown as `c42`.
+    pub number: u64,
+    feed: &'a Feed,
+}
+
+impl Drop for ReservedChange<'_> {
+    fn drop(&mut self) {
+        self.feed.numbers.release(self.number);
     }
 }
 
@@ -222,7 +256,7 @@ mod tests {
     fn feed(home: &TempDir) -> Arc<Feed> {
         let clock = Arc::new(RetentionClock::open(home.path(), 0));
         let retention = FeedRetention { age: Duration::MAX, entries: 100, clock };
-        Feed::new(home.path().join("feed"), retention)
+        Feed::new(home.path().join("feed"), home.path().join("changes"), retention)
     }
 
     fn change(path: &str, kind: ChangeKind, origin: &Origin) -> Change {

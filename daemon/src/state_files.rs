@@ -186,7 +186,10 @@ mod tests {
         assert_eq!(read(&file), None);
         assert!(open_append(&file).is_err() && truncate(&file, 0).is_err());
         replace(&file, b"ours").expect("it is replaced");
-        assert_eq!((read(&file).as_deref(), fs::read(&victim).expect("it is there")), (Some("ours"), b"precious".to_vec()));
+        assert_eq!(
+            (read(&file).as_deref(), fs::read(&victim).expect("it is there")),
+            (Some("ours"), b"precious".to_vec())
+        );
         let mode = fs::symlink_metadata(&file).expect("it is there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         assert_eq!(fs::read_dir(home.path().join("state")).expect("listed").count(), 2, "no temp file stays");

@@ -262,7 +262,8 @@ mod tests {
         let file = "journal_days = 7\njournal_mib = 64\nfeed_days = 1\nfeed_changes = 500\n";
         let (settings, warnings) = Settings::read(Some(file), &Variables::default());
         let rows: Vec<_> = settings.report().into_iter().map(|row| (row.name, row.value, row.source)).collect();
-        for (name, value) in [("journal_days", "7"), ("journal_mib", "64"), ("feed_days", "1"), ("feed_changes", "500")] {
+        for (name, value) in [("journal_days", "7"), ("journal_mib", "64"), ("feed_days", "1"), ("feed_changes", "500")]
+        {
             assert!(rows.contains(&(name.into(), value.into(), "config file".into())), "{rows:?}");
         }
         assert!(warnings.is_empty(), "{warnings:?}");

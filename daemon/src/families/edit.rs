@@ -278,7 +278,10 @@ impl EditError {
             Self::TooManyFiles => format!("too many files are open to write {path}"),
             Self::Io(words) => format!("{path} could not be written: {words}"),
             Self::Unrecorded(why) => {
-                format!("{path} was not written, because it could not be recorded: {}", why.message("the journal of Trellis"))
+                format!(
+                    "{path} was not written, because it could not be recorded: {}",
+                    why.message("the journal of Trellis")
+                )
             }
         }
     }

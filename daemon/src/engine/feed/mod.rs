@@ -18,8 +18,8 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use log::FeedLog;
-use numbers::ChangeNumbers;
 pub use log::{FeedEntry, FeedFile, FeedRetention, FileChange};
+use numbers::ChangeNumbers;
 
 use crate::clock;
 use crate::trees::{Author, Change, ChangeKind, ChangeSubscriber, Origin};

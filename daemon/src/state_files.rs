@@ -70,6 +70,17 @@ pub(crate) fn open_append(path: &Path) -> io::Result<File> {
     without_links(OpenOptions::new().create(true).append(true)).open(path)
 }
 
+/// Opens a file to lock it. On a disk that cannot be written the one that is there will do, or its directory.
+pub(crate) fn open_lock(path: &Path) -> io::Result<File> {
+    open_append(path).or_else(|error| match error.kind() {
+        io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            let there = without_links(OpenOptions::new().read(true)).open(path);
+            there.or_else(|_| File::open(path.parent().unwrap_or(path)))
+        }
+        _ => Err(error),
+    })
+}
+
 /// Puts a text in place of whatever was there. It is on the disk when this returns.
 pub(crate) fn replace(path: &Path, text: &[u8]) -> io::Result<()> {
     let parent = put_in_place(path, text, File::sync_all)?;

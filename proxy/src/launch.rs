@@ -66,6 +66,10 @@ pub fn start(
     })?;
     let path = paths.start_lock();
     let lock = OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(NO_LINKS).open(&path);
+    // A lock on a disk that cannot be written: the file that is there will do, or the directory above ours, in
+    // which the daemon has its own.
+    let above = || File::open(paths.state.parent().unwrap_or(&paths.state));
+    let lock = lock.or_else(|error| File::open(&path).or_else(|_| above()).map_err(|_| error));
     let lock = lock.map_err(|error| no_file(&path, &error))?;
     let mut delay = MIN_POLL_DELAY;
     loop {

@@ -67,7 +67,7 @@ fn r9_a_journal_file_that_nobody_can_read_is_put_aside_and_everything_else_serve
     let journal = home.state().join("journal");
     for name in ["lane-0-000000.log", "done-0-000000.log"] {
         fs::write(journal.join(name), "x").expect("a file");
-        fs::set_permissions(journal.join(name), fs::Permissions::from_mode(0)).expect("closed");
+        fs::set_permissions(journal.join(name), fs::Permissions::from_mode(0o000)).expect("closed");
     }
     let newer = b"TRLSJ\0\0\x09 what this build does not know";
     fs::write(journal.join("lane-9-000000.log"), newer).expect("a file");

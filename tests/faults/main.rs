@@ -55,6 +55,9 @@ mod idle;
 /// Bad blocks and foreign files in the journal.
 mod journal_damage;
 
+/// How long and how much the journal keeps.
+mod journal_retention;
+
 /// An engine without sockets.
 mod write_fixture;
 

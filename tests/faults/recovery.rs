@@ -4,7 +4,7 @@
 use std::fs;
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use trellis_protocol::Failure;
@@ -104,7 +104,7 @@ fn r8_a_text_that_goes_back_and_forth_is_answered_as_it_was() {
 fn r8_a_write_that_nobody_claims_within_ten_minutes_is_not_carried_out() {
     for (minutes, expected, rolled_back) in [(9, "1x|\n", 0), (11, "1|\n", 1)] {
         let test_project = cut_off();
-        let later = SystemTime::now() + Duration::from_secs(60 * minutes);
+        let later = trellisd::clock::epoch_millis() + minutes * 60_000;
         let syscalls = Arc::new(trellisd::disk::syscalls::OsSyscalls);
         let (fixture, count) = test_project.open_at(syscalls, later).expect("the journal opens");
         assert_eq!((text(&test_project).as_str(), count), (expected, rolled_back), "after {minutes} minutes");

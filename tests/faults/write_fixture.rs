@@ -7,14 +7,14 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 use trellis_protocol::endpoint::TrellisPaths;
 use trellis_protocol::{Failure, Surface};
 use trellis_tests::fixture::FixtureFamily;
+use trellisd::clock;
 use trellisd::disk::journal::{CallId, JournalRecord};
 use trellisd::disk::syscalls::{OsSyscalls, WriteSyscalls};
 use trellisd::disk::{AtomicWriter, displaced, recover};
@@ -69,15 +69,11 @@ impl TestProject {
 
     /// A daemon on this ground, after it has gone through the journal and swept.
     pub(crate) fn open(&self, syscalls: Arc<dyn WriteSyscalls>) -> io::Result<EngineFixture> {
-        self.open_at(syscalls, SystemTime::now()).map(|(fixture, _)| fixture)
+        self.open_at(syscalls, clock::epoch_millis()).map(|(fixture, _)| fixture)
     }
 
-    /// The same at another time, and how many writes were too old to be carried out.
-    pub(crate) fn open_at(
-        &self,
-        syscalls: Arc<dyn WriteSyscalls>,
-        now: SystemTime,
-    ) -> io::Result<(EngineFixture, usize)> {
+    /// The same at another time, in milliseconds of the epoch, and how many writes were too old to be carried out.
+    pub(crate) fn open_at(&self, syscalls: Arc<dyn WriteSyscalls>, now: i64) -> io::Result<(EngineFixture, usize)> {
         let directory = self.state().join("journal");
         let (writer, recovered) = recover::open_and_recover(&directory, &syscalls, &no_callback(), now)?;
         recover::sweep(&writer, syscalls.as_ref());
@@ -87,11 +83,11 @@ impl TestProject {
 
     /// A daemon that serves while it goes through the journal.
     pub(crate) fn open_in_background(&self, syscalls: Arc<dyn WriteSyscalls>) -> io::Result<EngineFixture> {
-        let now = SystemTime::now();
+        let now = clock::epoch_millis();
         let directory = self.state().join("journal");
         let (writer, unfinished) = recover::open(&directory, &syscalls, &no_callback(), now)?;
         let fixture = self.start(writer, AnswerCache::of(unfinished.known));
-        fixture.engine.recover_in_background(unfinished.groups, &no_callback(), now);
+        fixture.engine.recover_in_background(unfinished.groups, &no_callback());
         recover::sweep(&fixture.engine.writer, syscalls.as_ref());
         Ok(fixture)
     }
@@ -133,7 +129,7 @@ impl TestProject {
     pub(crate) fn recover(&self, syscalls: Arc<dyn WriteSyscalls>) -> (BTreeSet<u64>, BTreeSet<u64>) {
         let on_conflict: Arc<displaced::ConflictCallback> = Arc::new(|_: &OsStr, _: &OsStr| {});
         let journal = self.state().join("journal");
-        let now = SystemTime::now();
+        let now = clock::epoch_millis();
         let opened = recover::open_and_recover(&journal, &syscalls, &on_conflict, now);
         let (writer, recovered) = opened.expect("the journal opens");
         recover::sweep(&writer, syscalls.as_ref());

@@ -11,7 +11,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use rustix::process::{Resource, Rlimit, geteuid};
 use tokio::signal::unix::{SignalKind, signal};
@@ -130,12 +130,11 @@ fn run_daemon(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Fa
         };
         let engine_slot = Arc::new(OnceLock::new());
         let on_conflict = conflict_callback(&engine_slot);
-        let now = clock::system_time();
-        let (writer, unfinished) = open_journal(&paths, &on_conflict, now)?;
+        let (writer, unfinished) = open_journal(&paths, &on_conflict)?;
         let answers = AnswerCache::of(unfinished.known);
         let engine = Engine::start(Registry::new(families), settings, process, writer, answers, warnings);
         let _ = engine_slot.set(Arc::downgrade(&engine));
-        engine.recover_in_background(unfinished.groups, &on_conflict, now);
+        engine.recover_in_background(unfinished.groups, &on_conflict);
         match &engine.process.gateway {
             GatewayState::Off => {}
             GatewayState::On(address) => tracing::info!(%address, "the HTTP gateway listens"),
@@ -223,11 +222,10 @@ fn open_gateway(settings: &Settings, paths: &TrellisPaths) -> (GatewayState, Opt
 fn open_journal(
     paths: &TrellisPaths,
     on_conflict: &Arc<displaced::ConflictCallback>,
-    now: SystemTime,
 ) -> Result<(AtomicWriter, UnfinishedWrites), Failure> {
     let directory = paths.state.join("journal");
     let calls: Arc<dyn WriteSyscalls> = Arc::new(OsSyscalls);
-    recover::open(&directory, &calls, on_conflict, now).map_err(|error| {
+    recover::open(&directory, &calls, on_conflict, clock::epoch_millis()).map_err(|error| {
         let message = format!("the journal in `{}` cannot be used: {error}", directory.display());
         Failure::new("unavailable", FailureKind::Unavailable, message)
             .with_hint("check who owns it and whether it may be written")

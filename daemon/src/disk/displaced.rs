@@ -35,10 +35,13 @@ pub type ConflictCallback = dyn Fn(&OsStr, &OsStr) + Send + Sync;
 
 /// The queue of displaced files and the thread that archives them.
 pub struct DisplacedArchiver {
-    queue: Mutex<Option<Sender<(Instant, DisplacedFile)>>>,
+    queue: Mutex<Option<Sender<QueuedFile>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     context: Arc<ArchiveContext>,
 }
+
+/// With the time when it is due.
+type QueuedFile = (Instant, DisplacedFile);
 
 struct ArchiveContext {
     journal: Arc<Journal>,
@@ -85,7 +88,7 @@ impl DisplacedArchiver {
 }
 
 impl ArchiveContext {
-    fn run(&self, inbox: &Receiver<(Instant, DisplacedFile)>) {
+    fn run(&self, inbox: &Receiver<QueuedFile>) {
         inbox.iter().for_each(|(due, displaced)| self.archive_at(due, &displaced));
     }
 
@@ -120,7 +123,7 @@ pub fn archive(
     let NameIn { directory, name } = displaced.temp.as_name();
     match displaced.temp.digest() {
         Ok(Some(digest)) if digest == displaced.digest => match displaced.owner {
-            DisplacedOwner::User => move_to_journal(displaced, &journal.displaced_text_path(digest), syscalls)?,
+            DisplacedOwner::User => move_to_journal(displaced, journal, syscalls)?,
             DisplacedOwner::Trellis => syscalls.remove(directory, name)?,
         },
         Ok(None) => {}
@@ -136,28 +139,41 @@ pub fn archive(
 }
 
 /// Moves an unchanged old text into the journal; without a flush, because nothing depends on it.
-fn move_to_journal(displaced: &DisplacedFile, place: &Path, syscalls: &dyn WriteSyscalls) -> io::Result<()> {
+fn move_to_journal(displaced: &DisplacedFile, journal: &Journal, syscalls: &dyn WriteSyscalls) -> io::Result<()> {
     let NameIn { directory, name: temp } = displaced.temp.as_name();
-    if !place.exists() {
-        state_files::make_directory(place.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
-        let text = super::confine::open_entry(directory, temp)
-            .map_err(|read_error| io::Error::other(format!("{read_error:?}")))?;
-        let text = File::from(text);
-        // A file with another name lives on under it, and is its owner's to change.
-        let carried = match text.metadata()?.nlink() {
-            1 => syscalls.rename_out(directory, temp, place),
-            _ => Err(io::ErrorKind::CrossesDevices.into()),
-        };
-        match carried {
-            Ok(()) => return syscalls.set_mode(text.as_fd(), 0o600),
-            // The journal is on another file system.
-            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                state_files::replace(place, &read_all(text)?)?;
-            }
-            Err(error) => return Err(error),
-        }
+    let place = journal.displaced_text_path(displaced.digest);
+    if place.exists() {
+        journal.note_kept(&place, 0);
+        return syscalls.remove(directory, temp);
     }
-    syscalls.remove(directory, temp)
+    let text = super::confine::open_entry(directory, temp)
+        .map_err(|read_error| io::Error::other(format!("{read_error:?}")))?;
+    let text = File::from(text);
+    let (size, links) = text.metadata().map(|metadata| (metadata.len(), metadata.nlink()))?;
+    if journal.is_full_with(size) {
+        journal.make_room(size);
+    }
+    if journal.is_full_with(size) {
+        tracing::debug!("a displaced text is larger than all that may be kept");
+        return syscalls.remove(directory, temp);
+    }
+    state_files::make_directory(place.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+    // A file with another name lives on under it, and is its owner's to change.
+    let carried = match links {
+        1 => syscalls.rename_out(directory, temp, &place),
+        _ => Err(io::ErrorKind::CrossesDevices.into()),
+    };
+    let done = match carried {
+        Ok(()) => syscalls.set_mode(text.as_fd(), 0o600),
+        // The journal is on another file system.
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            state_files::replace_unflushed(&place, &read_all(text)?)?;
+            syscalls.remove(directory, temp)
+        }
+        Err(error) => return Err(error),
+    };
+    journal.note_kept(&place, size);
+    done
 }
 
 fn read_all(mut file: File) -> io::Result<Vec<u8>> {

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::AsFd as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use super::displaced::{ConflictCallback, archive};
 use super::journal::{JournalFile, JournalRecord};
@@ -27,11 +27,6 @@ const ANSWER_TTL: Duration = Duration::from_secs(24 * 60 * 60);
 const CLAIM_PERIOD: Duration = Duration::from_secs(10 * 60);
 /// A write that could not be brought to an end is not tried for ever.
 const RECOVERY_RETRY_PERIOD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-
-/// How long the journal remembers.
-const JOURNAL_RETENTION_DAYS: u64 = 30;
-/// How much it remembers.
-const JOURNAL_RETENTION_BYTES: u64 = 256 << 20;
 
 /// What became of the writes of earlier daemons, for those who ask again. Oldest first.
 #[derive(Debug, Default)]
@@ -80,7 +75,7 @@ pub fn open(
     directory: &Path,
     syscalls: &Arc<dyn WriteSyscalls>,
     on_conflict: &Arc<ConflictCallback>,
-    now: SystemTime,
+    now: i64,
 ) -> io::Result<(AtomicWriter, UnfinishedWrites)> {
     let writer = AtomicWriter::new(directory, DaemonId::random(), Arc::clone(syscalls), Arc::clone(on_conflict))?;
     let unfinished = UnfinishedWrites::read(&writer, now)?;
@@ -92,33 +87,32 @@ pub fn open_and_recover(
     directory: &Path,
     syscalls: &Arc<dyn WriteSyscalls>,
     on_conflict: &Arc<ConflictCallback>,
-    now: SystemTime,
+    now: i64,
 ) -> io::Result<(AtomicWriter, Recovered)> {
     let (writer, unfinished) = open(directory, syscalls, on_conflict, now)?;
     let mut recovered = unfinished.known;
     for group in unfinished.groups {
         recovered.add(group.recover(&writer, on_conflict.as_ref()));
     }
-    finish(&writer, &recovered, now)?;
+    finish(&writer, &recovered)?;
     Ok((writer, recovered))
 }
 
 /// When all groups are recovered: nobody needs to go through the journals of earlier daemons again.
-pub fn finish(writer: &AtomicWriter, recovered: &Recovered, now: SystemTime) -> io::Result<()> {
+pub fn finish(writer: &AtomicWriter, recovered: &Recovered) -> io::Result<()> {
     // What could not be told to our own journal must stay in the old one, and the rest with it.
     if recovered.is_incomplete {
         recovered.note_finished(writer);
     } else {
         writer.journal().mark_recovered()?;
     }
-    writer.journal().prune(now, JOURNAL_RETENTION_DAYS, JOURNAL_RETENTION_BYTES)
+    Ok(())
 }
 
 impl UnfinishedWrites {
-    fn read(writer: &AtomicWriter, now: SystemTime) -> io::Result<Self> {
+    fn read(writer: &AtomicWriter, now: i64) -> io::Result<Self> {
         let journal = writer.journal();
-        let since = now.checked_sub(ANSWER_TTL).unwrap_or(std::time::UNIX_EPOCH);
-        let (settled, unsettled) = (journal.recovered(since)?, journal.unrecovered()?);
+        let (settled, unsettled) = (journal.recovered(ANSWER_TTL)?, journal.unrecovered()?);
         let all = || settled.iter().chain(&unsettled);
         let aborted: HashSet<String> = all().filter_map(|record| record.aborts.clone()).collect();
         let finished: HashSet<String> = all().flat_map(|record| record.finished.iter().cloned()).collect();
@@ -133,7 +127,6 @@ impl UnfinishedWrites {
                 read.known.applied.push(record);
             }
         }
-        let now = now.duration_since(std::time::UNIX_EPOCH).map_or(0, |now| now.as_millis() as i64);
         let mut met = HashSet::new();
         for (place, record) in unsettled.into_iter().enumerate() {
             let Some(name) = record.write_name().map(str::to_owned) else { continue };
@@ -198,7 +191,7 @@ impl Recovered {
 
     /// Tells the next daemon not to look at them again, if it finds their records.
     pub fn note_finished(&self, writer: &AtomicWriter) {
-        self.finished.iter().for_each(|name| drop(writer.mark(name)));
+        self.finished.iter().for_each(|name| drop(writer.mark(name, None)));
     }
 
     /// Takes over what became of other writes.

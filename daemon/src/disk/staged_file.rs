@@ -17,7 +17,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 
-use super::journal::JournalFile;
+use super::journal::{JournalFile, RecordTicket};
 use super::staging::{NewTempFile, StagedIn, StagingArea};
 use super::syscalls::{self, NameIn, WriteSyscalls, copy_attributes, is_unsupported};
 use super::target_directory::{CreatedDirectories, TargetDirectory, remove_created};
@@ -37,6 +37,8 @@ pub enum WriteError {
     Read(ReadError),
     /// The system says no.
     Io(io::Error),
+    /// The write cannot be recorded: nothing was begun.
+    Unrecorded(io::Error),
     /// It could neither be finished nor rolled back. What is on the disk tells recovery.
     OutcomeUnknown,
 }
@@ -104,6 +106,8 @@ pub(super) struct StagedFile {
     old: Expected,
     /// The state in which the old file was seen.
     expected_stamp: Option<FileStamp>,
+    /// The permissions of the old file.
+    old_mode: Option<u32>,
     /// What the temp file holds.
     new: Digest,
     /// The temp file only marks the place to which the old one goes.
@@ -160,13 +164,15 @@ pub struct DisplacedFile {
 pub struct FinishedMark {
     name: String,
     finished: Arc<Mutex<Vec<String>>>,
+    /// Keeps the record where recovery looks for it.
+    ticket: Option<RecordTicket>,
     is_void: AtomicBool,
 }
 
 impl FinishedMark {
-    pub(super) fn new(name: &str, finished: &Arc<Mutex<Vec<String>>>) -> Arc<Self> {
+    pub(super) fn new(name: &str, finished: &Arc<Mutex<Vec<String>>>, ticket: Option<RecordTicket>) -> Arc<Self> {
         let (name, finished) = (name.to_owned(), Arc::clone(finished));
-        Arc::new(Self { name, finished, is_void: AtomicBool::new(false) })
+        Arc::new(Self { name, finished, ticket, is_void: AtomicBool::new(false) })
     }
 
     /// Something stays: recovery has to look at it.
@@ -177,7 +183,9 @@ impl FinishedMark {
 
 impl Drop for FinishedMark {
     fn drop(&mut self) {
-        if !self.is_void.load(Ordering::Relaxed) {
+        if self.is_void.load(Ordering::Relaxed) {
+            self.ticket.take().into_iter().for_each(RecordTicket::leave_open);
+        } else {
             self.finished.lock().push(std::mem::take(&mut self.name));
         }
     }
@@ -205,7 +213,7 @@ impl StagedFile {
         let NewTempFile { temp, file, name_is_synced, inherits_mode } = staging
             .new_file(&target.root, parent, *old == Expected::Absent)
             .inspect_err(|_| remove_created(&target_directory.created, syscalls.as_ref()))?;
-        let staged = Self {
+        let mut staged = Self {
             syscalls: Arc::clone(syscalls),
             root: Arc::clone(&target.root),
             staging: Arc::clone(staging),
@@ -218,11 +226,12 @@ impl StagedFile {
             backup_link: None,
             old: *old,
             expected_stamp: *expected_stamp,
+            old_mode: None,
             new: Digest::default(),
             is_removal: new.is_none(),
             state: StagedState::Staged,
         };
-        staged.fill(staged.text(*new), umask)?;
+        staged.old_mode = staged.fill(staged.text(*new), umask)?;
         Ok(staged)
     }
 
@@ -247,6 +256,7 @@ impl StagedFile {
             backup_link: None,
             old: file.old.map_or(Expected::Absent, Expected::Content),
             expected_stamp: None,
+            old_mode: file.old_mode,
             new: file.new,
             is_removal: file.is_removal,
             state: StagedState::Undecided,
@@ -275,6 +285,7 @@ impl StagedFile {
             temp: self.temp.name.as_str().to_owned(),
             staged_in: Some(self.temp.staged_in),
             old: self.old_digest(),
+            old_mode: self.old_mode,
             new: self.new,
             is_removal: self.is_removal,
         }
@@ -302,20 +313,23 @@ impl StagedFile {
         NameIn::new(self.target_directory.parent.as_fd(), &self.name)
     }
 
-    fn fill(&self, new: &[u8], umask: u32) -> Result<(), WriteError> {
-        let Some(file) = &self.file else { return Ok(()) };
+    /// The permissions of the old file, which a new text takes over.
+    fn fill(&self, new: &[u8], umask: u32) -> Result<Option<u32>, WriteError> {
+        let Some(file) = &self.file else { return Ok(None) };
         self.syscalls.write(file, new)?;
-        match self.old {
-            Expected::Absent if self.inherits_mode => {}
-            Expected::Absent => self.syscalls.set_mode(file.as_fd(), 0o666 & !umask)?,
-            Expected::Content(_) if self.is_removal => {}
-            Expected::Content(_) => {
-                let current = open(self.target())?.ok_or(WriteError::Changed)?;
-                self.syscalls.set_mode(file.as_fd(), current.metadata()?.permissions().mode() & 0o7777)?;
-                copy_attributes(&current, file);
+        if self.old == Expected::Absent {
+            if !self.inherits_mode {
+                self.syscalls.set_mode(file.as_fd(), 0o666 & !umask)?;
             }
+            return Ok(None);
         }
-        Ok(())
+        let current = open(self.target())?.ok_or(WriteError::Changed)?;
+        let mode = current.metadata()?.permissions().mode() & 0o7777;
+        if !self.is_removal {
+            self.syscalls.set_mode(file.as_fd(), mode)?;
+            copy_attributes(&current, file);
+        }
+        Ok(Some(mode))
     }
 
     /// The content and the temp name are on the disk when this returns: a record that names them may follow.

@@ -4,9 +4,11 @@
 //! would not inherit what its directory hands down, the temp file lies beside its target. In our own directory a few
 //! empty files wait, whose names are on the disk already: so a write flushes no directory for its temp file.
 
+use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{self, Write as _};
 use std::os::fd::{AsFd as _, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -23,6 +25,8 @@ use crate::state_files;
 const STAGING_DIRECTORY: &str = "staging";
 /// The file with the directories in which temp files lay beside their targets.
 const BESIDE_FILE: &str = "beside";
+/// Ends a path in it: the only byte that no path holds.
+const PATH_END: u8 = 0;
 const MAX_BESIDE_DIRECTORIES: usize = 10_000;
 /// Empty files that are kept ready at most: one at first, and twice as many whenever none was left.
 const MAX_SPARE_FILES: usize = 32;
@@ -82,7 +86,8 @@ pub(super) struct StagingArea {
     id: DaemonId,
     path: PathBuf,
     directory: Arc<OwnedFd>,
-    device: u64,
+    /// None if there is no such directory, and none can be made.
+    device: Option<u64>,
     security_label: Option<Vec<u8>>,
     /// Where a rename from here has failed.
     refused: DashSet<TreeDevice>,
@@ -98,12 +103,13 @@ impl StagingArea {
     /// The staging directory of a journal.
     pub(super) fn open(journal: &Path, id: DaemonId, syscalls: Arc<dyn WriteSyscalls>) -> io::Result<Self> {
         let path = journal.join(STAGING_DIRECTORY);
-        state_files::make_directory(&path)?;
-        let directory = OwnedFd::from(File::open(&path)?);
-        let device = rustix::fs::fstat(&directory)?.st_dev;
+        let made = state_files::make_directory(&path).and_then(|()| File::open(&path));
+        let device = made.as_ref().ok().and_then(|file| rustix::fs::fstat(file).ok()).map(|stat| stat.st_dev);
+        let directory = OwnedFd::from(made.or_else(|_| File::open("/"))?);
         let security_label = extended_attribute(directory.as_fd(), SECURITY_LABEL);
-        let listed = state_files::read(&journal.join(BESIDE_FILE)).unwrap_or_default();
-        let beside = listed.lines().rev().take(MAX_BESIDE_DIRECTORIES).map(PathBuf::from).collect();
+        let listed = state_files::read_bytes(&journal.join(BESIDE_FILE)).unwrap_or_default();
+        let paths = listed.split(|byte| *byte == PATH_END).filter(|path| !path.is_empty());
+        let beside = paths.rev().take(MAX_BESIDE_DIRECTORIES).map(|path| OsStr::from_bytes(path).into()).collect();
         Ok(Self {
             syscalls,
             id,
@@ -151,7 +157,7 @@ impl StagingArea {
         {
             return Ok(staged);
         }
-        self.register_beside(path)?;
+        self.register_beside(path).map_err(WriteError::Unrecorded)?;
         let name = self.id.new_temp_name();
         let mode = if inherits_mode { INHERITED_MODE } else { PRIVATE_MODE };
         let file =
@@ -183,7 +189,7 @@ impl StagingArea {
     fn group_for(&self, root: &RootDir, parent: &OwnedFd, is_new: bool) -> Result<Option<Option<Gid>>, WriteError> {
         let stat = rustix::fs::fstat(parent).map_err(io::Error::from)?;
         let is_refused = !self.refused.is_empty() && self.refused.contains(&(root.directory_id()?, stat.st_dev));
-        if stat.st_dev != self.device || is_refused {
+        if self.device != Some(stat.st_dev) || is_refused {
             return Ok(None);
         }
         if is_new && self.security_label != extended_attribute(parent.as_fd(), SECURITY_LABEL) {
@@ -253,8 +259,28 @@ impl StagingArea {
         }
         let _one = self.registering.lock();
         let mut list = state_files::open_append(&self.path.with_file_name(BESIDE_FILE))?;
-        writeln!(list, "{}", directory.display())?;
+        list.write_all(&[directory.as_os_str().as_bytes(), &[PATH_END]].concat())?;
         self.beside.insert(directory.to_owned());
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::disk::syscalls::OsSyscalls;
+
+    #[test]
+    fn the_next_daemon_looks_where_temp_files_lay_whatever_the_path() {
+        let home = TempDir::new().expect("a directory");
+        let open = || StagingArea::open(home.path(), DaemonId::random(), Arc::new(OsSyscalls)).expect("it opens");
+        let odd = Path::new(OsStr::from_bytes(b"/home/caf\xe9\n/x"));
+        open().register_beside(odd).expect("it is noted");
+        open().register_beside(Path::new("/home/ada")).expect("it is noted");
+        let mut noted = open().beside_directories();
+        noted.sort();
+        assert_eq!(noted, [Path::new("/home/ada"), odd]);
     }
 }

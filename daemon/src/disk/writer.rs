@@ -20,7 +20,7 @@ use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
 use super::displaced::{ConflictCallback, DisplacedArchiver};
-use super::journal::{CallId, Journal, JournalRecord, RecordedAnswer};
+use super::journal::{CallId, ChangeRecord, Journal, JournalRecord, JournalRetention, RecordTicket, RecordedAnswer};
 use super::staged_file::{DisplacedFile, FinishedMark, StagedFile, WriteError, WriteTarget};
 use super::staging::StagingArea;
 use super::syscalls::WriteSyscalls;
@@ -77,6 +77,8 @@ pub struct CallRecord {
     pub call: Option<CallId>,
     /// The caller's own name for the request, with its arguments.
     pub key: Option<String>,
+    /// Which change it is, and whose.
+    pub change: Option<ChangeRecord>,
     /// What is answered.
     pub answer: RecordedAnswer,
 }
@@ -91,6 +93,8 @@ pub struct AtomicWriter {
     ours: DashMap<(u64, u64), FileStamp>,
     kept_for_recovery: DashSet<String>,
     directory: PathBuf,
+    /// Our own id is among those of the daemons that used this journal.
+    is_registered: Mutex<bool>,
     pub(super) staging: Arc<StagingArea>,
     /// Writes that the next record says are finished.
     finished: Arc<Mutex<Vec<String>>>,
@@ -105,12 +109,23 @@ impl AtomicWriter {
         on_conflict: Arc<ConflictCallback>,
     ) -> io::Result<Self> {
         let journal = Arc::new(Journal::open(directory, &id.to_string(), Arc::clone(&syscalls))?);
-        remember_daemon(directory, id)?;
         let archiver = DisplacedArchiver::start(Arc::clone(&journal), Arc::clone(&syscalls), on_conflict)?;
         let directory = directory.to_owned();
         let staging = Arc::new(StagingArea::open(&directory, id, Arc::clone(&syscalls))?);
-        let (ours, kept_for_recovery, finished) = (DashMap::new(), DashSet::new(), Arc::default());
-        Ok(Self { syscalls, id, journal, archiver, ours, kept_for_recovery, directory, staging, finished })
+        let (ours, kept_for_recovery, is_registered) = (DashMap::new(), DashSet::new(), Mutex::default());
+        let finished = Arc::default();
+        Ok(Self {
+            syscalls,
+            id,
+            journal,
+            archiver,
+            ours,
+            kept_for_recovery,
+            directory,
+            is_registered,
+            staging,
+            finished,
+        })
     }
 
     /// Whether a temp file is one of an earlier daemon of this journal.
@@ -122,6 +137,11 @@ impl AtomicWriter {
     /// What was done before, and for whom.
     pub fn journal(&self) -> &Journal {
         &self.journal
+    }
+
+    /// From now on the journal keeps no more than this.
+    pub fn start_retention(&self, limits: JournalRetention) {
+        self.journal.start_retention(limits);
     }
 
     /// Which daemon's temp files are ours.
@@ -169,6 +189,7 @@ impl AtomicWriter {
         remember: Option<&(dyn Fn() -> CallRecord + Sync)>,
         umask: u32,
     ) -> Result<WriteReceipt, WriteError> {
+        self.journal.with_room(|| self.register()).map_err(WriteError::Unrecorded)?;
         for file_write in files {
             self.wait_for_truncating_editor(&file_write.target, file_write.old);
         }
@@ -191,12 +212,11 @@ impl AtomicWriter {
         all.0.iter_mut().zip(digests).for_each(|(staged, digest)| staged.note_digest(digest));
         let record = call_record.as_ref().map(|call_record| self.record(files, &all.0, call_record));
         let reserved = record.as_ref().map(|record| self.journal.reserve(record)).transpose();
-        let reserved = reserved.inspect_err(|_| self.note_unrecorded(&record))?;
-        let written = reserved
-            .map_or(Ok(()), |reserved| self.journal.write_reserved(reserved))
-            .inspect_err(|_| self.note_unrecorded(&record))
-            .map_err(WriteError::from);
-        let mark = record.as_ref().and_then(JournalRecord::write_name).map(|name| self.mark(name));
+        let reserved = reserved.inspect_err(|_| self.note_unrecorded(&record)).map_err(WriteError::Unrecorded)?;
+        let written = reserved.map(|reserved| self.journal.write_reserved(reserved)).transpose();
+        let written = written.inspect_err(|_| self.note_unrecorded(&record)).map_err(WriteError::Unrecorded);
+        let (ticket, written) = written.map_or_else(|why| (None, Err(why)), |ticket| (ticket, Ok(())));
+        let mark = record.as_ref().and_then(JournalRecord::write_name).map(|name| self.mark(name, ticket));
         match written.and_then(|()| install_all(files, &mut all.0)) {
             Ok(displaced) => {
                 created.created.clear();
@@ -216,6 +236,7 @@ impl AtomicWriter {
             call: call_record.call.clone(),
             key: call_record.key.clone(),
             at: clock::epoch_millis(),
+            change: call_record.change.clone(),
             answer: call_record.answer.clone(),
             files: each.map(|(file_write, staged)| staged.record(&file_write.target, &file_write.tree)).collect(),
             aborts: None,
@@ -229,8 +250,8 @@ impl AtomicWriter {
     }
 
     /// A mark for a write with a record of this name.
-    pub(super) fn mark(&self, name: &str) -> Arc<FinishedMark> {
-        FinishedMark::new(name, &self.finished)
+    pub(super) fn mark(&self, name: &str, ticket: Option<RecordTicket>) -> Arc<FinishedMark> {
+        FinishedMark::new(name, &self.finished, ticket)
     }
 
     fn enqueue(&self, displaced: DisplacedFile, mark: &Option<Arc<FinishedMark>>) {
@@ -267,6 +288,16 @@ impl AtomicWriter {
         if !finished.is_empty() {
             let _ = self.journal.append(&JournalRecord::of_finished(finished));
         }
+    }
+
+    /// Before our first temp file, our id is noted: the sweep after a crash must know whose it is.
+    fn register(&self) -> io::Result<()> {
+        let mut is_registered = self.is_registered.lock();
+        if !*is_registered {
+            remember_daemon(&self.directory, self.id)?;
+            *is_registered = true;
+        }
+        Ok(())
     }
 
     /// Some editors empty a file and then write it. One that is empty or very young, and not our own

@@ -148,6 +148,7 @@ mod tests {
             call: Some(CallId { session: "s".into(), sequence }),
             key: None,
             at: 0,
+            change: None,
             answer: to_stored(&Answer::text(sequence.to_string())),
             files: Vec::new(),
             aborts: None,

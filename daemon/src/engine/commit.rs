@@ -13,7 +13,7 @@ use trellis_protocol::Failure;
 use super::recovery::{not_recovered, unless_refused};
 use super::{Engine, answers};
 use crate::clock::Now;
-use crate::disk::journal::CallId;
+use crate::disk::journal::{CallId, ChangeRecord};
 use crate::disk::staged_file::{WriteError, WriteTarget};
 use crate::disk::writer::{CallRecord, FileWrite, WriteReceipt};
 use crate::disk::{
@@ -109,13 +109,19 @@ impl Engine {
                 locked = files;
                 continue;
             }
+            let fail = |path: &RelativePath, why| (write_call.family.write_failure)(path, &edit_error(why));
+            let reserved = self.writer.journal().with_room(|| self.feed.reserve());
+            let reserved = reserved.map_err(|error| fail(&edit.files[0].path, WriteError::Unrecorded(error)))?;
+            let author = Author { change: reserved.number, ..Author::clone(&write_call.author) };
             let answer_with_meta = OnceLock::new();
             let remember = || {
                 let answer = answer_with_meta.get_or_init(|| edit.add_deferred_meta(answer.clone()));
                 let (call, key) = (write_call.call.clone(), write_call.key.clone());
-                CallRecord { call, key, answer: answers::to_stored(answer) }
+                let Author { change: id, by, session, tool, .. } = author.clone();
+                let change = Some(ChangeRecord { id, by, session, tool });
+                CallRecord { call, key, change, answer: answers::to_stored(answer) }
             };
-            let origin = Origin::Call(Arc::clone(&write_call.author));
+            let origin = Origin::Call(Arc::new(author.clone()));
             match self.apply_edit(&edit, Some(&remember), &origin, context) {
                 Ok(call_record) => {
                     let recorded = call_record.unwrap_or_default().answer;
@@ -124,7 +130,7 @@ impl Engine {
                 }
                 Err((_, WriteError::Changed)) => has_changed = true,
                 Err((_, WriteError::OutcomeUnknown)) => return Err(answers::outcome_unknown()),
-                Err((path, why)) => return Err((write_call.family.write_failure)(&path, &edit_error(why))),
+                Err((path, why)) => return Err(fail(&path, why)),
             }
         }
         Err(match first {
@@ -283,5 +289,6 @@ fn edit_error(why: WriteError) -> EditError {
         WriteError::Changed | WriteError::OutcomeUnknown => EditError::Busy,
         WriteError::Read(read_error) => EditError::Read(read_error),
         WriteError::Io(error) => EditError::of(&error),
+        WriteError::Unrecorded(error) => EditError::Unrecorded(Box::new(EditError::of(&error))),
     }
 }

@@ -41,13 +41,14 @@ use trellis_protocol::control::Progress;
 use trellis_protocol::endpoint::TrellisPaths;
 
 pub use answers::AnswerCache;
-use feed::Feed;
+use feed::{Feed, FeedRetention};
 use lifecycle::{ClientGuard, Lifecycle};
 pub use notices::Notification;
 use notices::Notifier;
 
 use crate::clock::Now;
 use crate::config::Settings;
+use crate::disk::journal::JournalRetention;
 use crate::disk::writer::AtomicWriter;
 use crate::disk::{DiskReader, FileKey, ModelCache, ReadMode, RootDirCache, TreeRecoveries};
 use crate::families::need::ReadContext;
@@ -199,7 +200,18 @@ impl Engine {
         let trees = Trees::start(grace, process.paths.cookies.clone()).expect("a thread can be started at start-up");
         let families = registry.families();
         let notifier = Notifier::new(families, Arc::clone(&trees), Arc::clone(&lifecycle));
-        let feed = Feed::new(process.paths.state.join("feed"));
+        let days = |days: u64| Duration::from_secs(days * 24 * 60 * 60);
+        writer.start_retention(JournalRetention {
+            age: days(settings.journal_days.value),
+            bytes: settings.journal_mib.value << 20,
+        });
+        let feed_retention = FeedRetention {
+            age: days(settings.feed_days.value),
+            entries: settings.feed_changes.value,
+            clock: Arc::clone(writer.journal().clock()),
+        };
+        let state = &process.paths.state;
+        let feed = Feed::new(state.join("feed"), state.join("journal/changes"), feed_retention);
         let progress = Arc::new(Mutex::new(None));
         let on_event = {
             let (notifier, progress) = (Arc::clone(&notifier), Arc::clone(&progress));

@@ -6,7 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use trellis_protocol::{Failure, FailureKind};
 
@@ -21,14 +21,9 @@ const RECOVERY_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl Engine {
     /// Begins the recovery of all groups; nobody may be served before this returns.
-    pub fn recover_in_background(
-        self: &Arc<Self>,
-        groups: Vec<RecoveryGroup>,
-        on_conflict: &Arc<ConflictCallback>,
-        now: SystemTime,
-    ) {
+    pub fn recover_in_background(self: &Arc<Self>, groups: Vec<RecoveryGroup>, on_conflict: &Arc<ConflictCallback>) {
         if groups.is_empty() {
-            return self.finish_recovery(&Recovered::default(), now);
+            return self.finish_recovery(&Recovered::default());
         }
         let deadline = Instant::now() + RECOVERY_TIMEOUT;
         let groups: Vec<Arc<RecoveryGroup>> = groups.into_iter().map(Arc::new).collect();
@@ -48,7 +43,7 @@ impl Engine {
             });
         }
         let engine = Arc::clone(self);
-        start_thread(move || engine.await_recoveries(groups, &outcomes, deadline, now));
+        start_thread(move || engine.await_recoveries(groups, &outcomes, deadline));
     }
 
     /// The answers are known from now on. What is left is for the journal.
@@ -64,7 +59,6 @@ impl Engine {
         groups: Vec<Arc<RecoveryGroup>>,
         outcomes: &Receiver<(usize, Recovered)>,
         deadline: Instant,
-        now: SystemTime,
     ) {
         let mut waiting: Vec<Option<Arc<RecoveryGroup>>> = groups.into_iter().map(Some).collect();
         let mut recovered = Recovered::default();
@@ -86,11 +80,11 @@ impl Engine {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
         }
-        self.finish_recovery(&recovered, now);
+        self.finish_recovery(&recovered);
     }
 
-    fn finish_recovery(&self, recovered: &Recovered, now: SystemTime) {
-        if let Err(error) = recover::finish(&self.writer, recovered, now) {
+    fn finish_recovery(&self, recovered: &Recovered) {
+        if let Err(error) = recover::finish(&self.writer, recovered) {
             self.warn(&format!("the journals of earlier daemons could not be put away: {error}"));
         }
     }

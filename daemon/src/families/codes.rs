@@ -59,6 +59,7 @@ fn all_edit_errors() -> Vec<EditError> {
         EditError::TooLarge,
         EditError::TooManyFiles,
         EditError::Io("input/output error".into()),
+        EditError::Unrecorded(Box::new(EditError::DiskFull)),
     ]);
     all
 }

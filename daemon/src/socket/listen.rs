@@ -29,9 +29,11 @@ pub struct DaemonLock {
 impl DaemonLock {
     /// Takes the lock; `None` if another daemon holds it.
     pub fn take(path: &Path) -> Result<Option<Self>, Failure> {
-        let file = state_files::open_append(path).map_err(|error| cannot("open the lock", path, &error))?;
+        let file = state_files::open_lock(path).map_err(|error| cannot("open the lock", path, &error))?;
+        let is_directory = file.metadata().is_ok_and(|metadata| metadata.is_dir());
+        let held = if is_directory { path.parent().unwrap_or(path) } else { path };
         match file.try_lock() {
-            Ok(()) => Ok(Some(Self { file, path: path.to_owned() })),
+            Ok(()) => Ok(Some(Self { file, path: held.to_owned() })),
             Err(std::fs::TryLockError::WouldBlock) => Ok(None),
             Err(std::fs::TryLockError::Error(error)) => Err(cannot("take the lock", path, &error)),
         }
@@ -72,8 +74,10 @@ impl Listener {
             Some(socket) => Self::inherit(paths, lock, socket)?,
             None => Self::bind(paths, lock)?,
         };
-        state_files::replace_unflushed(&listener.note, listener.path.as_os_str().as_bytes())
-            .map_err(|error| cannot("note the socket's path", &listener.note, &error))?;
+        // Only those who look elsewhere need the note.
+        if let Err(error) = state_files::replace_unflushed(&listener.note, listener.path.as_os_str().as_bytes()) {
+            tracing::warn!(%error, "the socket's path could not be noted");
+        }
         Ok(listener)
     }
 

@@ -4,6 +4,7 @@
 //! failure of that one call; a call that takes too long gets a timeout as its answer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -141,6 +142,7 @@ impl ClientSession {
                 return Err(Failure::internal("a tool does not change"));
             };
             let author = Author {
+                change: 0,
                 family: family.name,
                 by: host_name(call.by.as_deref()),
                 session: this.public_name(),
@@ -185,7 +187,10 @@ impl ClientSession {
 
 /// The same key with other arguments is another request, and so is one from where other files are meant.
 fn request_key_hash(key: &str, found: &FoundTool, arguments: &Map<String, Value>, session: &SessionContext) -> String {
-    let place = json!([session.directory, session.environment, *session.roots()]);
+    // A path that is no text cannot be JSON.
+    let text = |path: &PathBuf| path.to_str().map_or_else(|| format!("{path:?}"), str::to_owned);
+    let roots: Vec<String> = session.roots().iter().map(text).collect();
+    let place = json!([session.directory.as_ref().map(text), session.environment, roots]);
     let mut name = json!([key, found.name, arguments, place]);
     name.sort_all_objects();
     Digest::of(name.to_string().as_bytes()).to_string()

@@ -1,6 +1,8 @@
 //! What the journal knows of one write: for whom, what was answered, which files, from which bytes.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -28,6 +30,9 @@ pub struct JournalRecord {
     pub key: Option<String>,
     /// When, in milliseconds of the epoch.
     pub at: i64,
+    /// Which change it was, and whose. Aborts have none, nor have records of builds that did not write it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub change: Option<ChangeRecord>,
     /// What was answered.
     pub answer: RecordedAnswer,
     pub files: Vec<JournalFile>,
@@ -37,6 +42,19 @@ pub struct JournalRecord {
     /// Earlier writes, by their first temp file, of which nothing lies around any more: recovery need not look at them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub finished: Vec<String>,
+}
+
+/// A change as the feed knows it.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangeRecord {
+    /// The number of its entry in the feed; shown as `c42`.
+    pub id: u64,
+    /// The host's own name, or how else it came.
+    pub by: String,
+    /// The session that wrote it, by a name that cannot be used to resume it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
+    pub tool: String,
 }
 
 /// An answer as JSON text: it is written far more often than it is read.
@@ -65,6 +83,7 @@ impl<'de> Deserialize<'de> for RecordedAnswer {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JournalFile {
     /// The tree's path.
+    #[serde(with = "path_bytes")]
     pub root: PathBuf,
     /// The file in it.
     pub path: String,
@@ -75,6 +94,9 @@ pub struct JournalFile {
     pub staged_in: Option<StagedIn>,
     /// What it held; none if it was not there.
     pub old: Option<Digest>,
+    /// Its permissions before, where it was there.
+    #[serde(rename = "mode", default, skip_serializing_if = "Option::is_none")]
+    pub old_mode: Option<u32>,
     /// What it holds now; of a file that went, what marked its place.
     pub new: Digest,
     /// The file went.
@@ -90,12 +112,68 @@ impl JournalRecord {
 
     /// Records that these writes need no recovery.
     pub fn of_finished(finished: Vec<String>) -> Self {
-        let (call, key, answer) = (None, None, RecordedAnswer::default());
-        Self { call, key, at: clock::epoch_millis(), answer, files: Vec::new(), aborts: None, finished }
+        let (call, key, change, answer) = (None, None, None, RecordedAnswer::default());
+        Self { call, key, at: clock::epoch_millis(), change, answer, files: Vec::new(), aborts: None, finished }
     }
 
     /// By which an abort refers to a write; none for an abort.
     pub fn write_name(&self) -> Option<&str> {
         self.files.first().map(|file| file.temp.as_str())
+    }
+}
+
+/// A path as a text, or as its bytes if it is none.
+mod path_bytes {
+    use serde::{Deserializer, Serializer};
+
+    use super::*;
+
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum PathForm {
+        Text(String),
+        Bytes(Vec<u8>),
+    }
+
+    pub(super) fn serialize<S: Serializer>(path: &Path, serializer: S) -> Result<S::Ok, S::Error> {
+        match path.to_str() {
+            Some(text) => serializer.serialize_str(text),
+            None => path.as_os_str().as_bytes().serialize(serializer),
+        }
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<PathBuf, D::Error> {
+        Ok(match PathForm::deserialize(deserializer)? {
+            PathForm::Text(text) => text.into(),
+            PathForm::Bytes(bytes) => OsString::from_vec(bytes).into(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_path_comes_back_and_old_records_are_still_read() {
+        let file = |root: &[u8]| JournalFile {
+            root: OsString::from_vec(root.to_vec()).into(),
+            path: "a.md".into(),
+            temp: "t".into(),
+            staged_in: None,
+            old: None,
+            old_mode: Some(0o640),
+            new: Digest::default(),
+            is_removal: false,
+        };
+        for root in [b"/home/\xff/x".as_slice(), b"/home/ada", b"/with\nline"] {
+            let text = serde_json::to_string(&file(root)).expect("it can be written");
+            assert_eq!(serde_json::from_str::<JournalFile>(&text).expect("it can be read"), file(root), "{text}");
+        }
+        let old = r#"{"call":null,"key":null,"at":1,"answer":null,"files":[{"root":"/t","path":"a","temp":"t",
+            "old":null,"new":DIGEST}]}"#;
+        let old = old.replace("DIGEST", &serde_json::to_string(&Digest::default()).expect("JSON"));
+        let read: JournalRecord = serde_json::from_str(&old).expect("it can be read");
+        assert_eq!((read.change, read.files[0].old_mode, read.files[0].root.as_path()), (None, None, Path::new("/t")));
     }
 }

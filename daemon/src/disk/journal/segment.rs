@@ -46,12 +46,16 @@ pub(super) fn segment_header() -> [u8; SEGMENT_HEADER_BYTES] {
 }
 
 pub(super) fn encode(entry: &JournalRecord) -> io::Result<Vec<u8>> {
-    let body = serde_json::to_vec(entry)?;
+    frame(&serde_json::to_vec(entry)?)
+}
+
+/// Length and checksum in front of a body.
+pub(super) fn frame(body: &[u8]) -> io::Result<Vec<u8>> {
     let length =
         u32::try_from(body.len()).ok().filter(|_| body.len() <= MAX_RECORD_BYTES).ok_or(io::ErrorKind::FileTooLarge)?;
     let mut record = Vec::with_capacity(RECORD_HEADER_BYTES + body.len());
     record.extend(length.to_le_bytes());
-    record.extend(checksum(&body));
+    record.extend(checksum(body));
     record.extend(body);
     Ok(record)
 }
@@ -76,7 +80,7 @@ fn records_in(bytes: &[u8]) -> SegmentRecords {
     let mut found = SegmentRecords { used_bytes: SEGMENT_HEADER_BYTES as u64, ..SegmentRecords::default() };
     let (mut place, mut is_torn) = (SEGMENT_HEADER_BYTES, false);
     while place < bytes.len() {
-        let Some(body) = frame_at(&bytes[place..]) else {
+        let Some(body) = unframe(&bytes[place..]) else {
             is_torn = true;
             place += 1;
             continue;
@@ -91,12 +95,12 @@ fn records_in(bytes: &[u8]) -> SegmentRecords {
 }
 
 /// The body of a frame that begins here, if its checksum holds.
-fn frame_at(bytes: &[u8]) -> Option<&[u8]> {
+pub(super) fn unframe(bytes: &[u8]) -> Option<&[u8]> {
     let (head, rest) = bytes.split_at_checked(RECORD_HEADER_BYTES)?;
     let (length, expected) = head.split_at(4);
     let length = u32::from_le_bytes(length.try_into().ok()?) as usize;
     // The first byte of every body is looked at before a digest is made of all of it.
-    let body = rest.get(..length).filter(|body| body.first() == Some(&b'{'))?;
+    let body = rest.get(..length).filter(|body| matches!(body.first(), Some(b'{' | b'[')))?;
     (checksum(body) == expected).then_some(body)
 }
 

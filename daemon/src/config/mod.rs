@@ -80,6 +80,8 @@ pub struct Settings {
     pub roots: Setting<Vec<PathBuf>>,
     /// `adopt_projects`: a directory that is seen to be a project can be named although nobody worked in it yet.
     pub adopt_projects: Setting<bool>,
+    /// `max_directories`: so many directories of one tree are watched and searched.
+    pub max_directories: Setting<usize>,
     /// `[http]`: the gateway.
     pub http: HttpSettings,
 }
@@ -92,6 +94,7 @@ impl Default for Settings {
             log_level: Setting::default("info".to_owned()),
             roots: Setting::default(Vec::new()),
             adopt_projects: Setting::default(true),
+            max_directories: Setting::default(50_000),
             http: HttpSettings::default(),
         }
     }
@@ -133,6 +136,11 @@ impl Settings {
                 }
                 "http" => value.as_table().map(|table| self.http.take_table(table, warnings)),
                 "adopt_projects" => value.as_bool().map(|adopts| self.adopt_projects.set(adopts, Source::ConfigFile)),
+                "max_directories" => value
+                    .as_integer()
+                    .and_then(|count| usize::try_from(count).ok())
+                    .filter(|count| *count > 0)
+                    .map(|count| self.max_directories.set(count, Source::ConfigFile)),
                 "roots" => paths(value).map(|roots| self.roots.set(roots, Source::ConfigFile)),
                 _ => {
                     warnings.push(format!("config.toml: there is no setting `{name}`"));
@@ -174,6 +182,7 @@ impl Settings {
             self.log_level.report("log_level", String::clone),
             self.roots.report("roots", |roots| paths(roots).join(", ")),
             self.adopt_projects.report("adopt_projects", bool::to_string),
+            self.max_directories.report("max_directories", usize::to_string),
         ];
         rows.extend(self.http.report());
         rows

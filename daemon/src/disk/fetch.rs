@@ -9,15 +9,22 @@ use std::cell::{Cell, RefCell};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::confine::read_error_from_io;
+use super::writer::AtomicWriter;
 use super::{
-    DirectoryEntry, EntryKind, FileContent, FileKey, FileModel, FileStamp, FilesInTree, FirstExisting, LoadedModel,
+    DirectoryEntry, DiskWork, Disks, EntryKind, FileContent, FileKey, FileModel, FileStamp, FilesInTree, FirstExisting, LoadedModel,
     ModelCache, ModelInTree, OpenFile, PathExists, ReadDirectory, ReadError, ReadFile, ReadFileModel, ReadFilesInTree,
     ReadFirstFile, ReadModelsInTree, RelativePath, ResolvedPath, RootDir, RootDirCache, SymlinkPolicy, TreeIsSymlink,
     TreeLocation,
 };
 use crate::projects::{ProjectRegistry, ProjectSelector, SessionDirectories};
+
+/// How long a read waits for an editor that empties a file and then writes it, and how often at most. A call waits so
+/// often in all, however many files it reads.
+pub(super) const EDITOR_WAIT_STEP: Duration = Duration::from_millis(10);
+pub(super) const EDITOR_WAIT_STEPS: u32 = 5;
 
 /// A request to the disk, and what it gives.
 pub trait DiskRequest {
@@ -34,6 +41,11 @@ pub struct DiskReader<'a> {
     pub projects: &'a ProjectRegistry,
     pub session: SessionDirectories<'a>,
     pub mode: ReadMode<'a>,
+    pub disks: &'a Disks,
+    /// Where the call works, if others must know.
+    pub work: Option<&'a DiskWork>,
+    /// Knows which files are our own work.
+    pub writer: Option<&'a AtomicWriter>,
 }
 
 /// How a read may behave.
@@ -91,23 +103,58 @@ impl<'a> DiskReader<'a> {
     /// Goes on in a directory where waiting is allowed, or where nothing will be waited for.
     pub fn require_local(&self, directory: &Path) -> Result<(), ReadError> {
         match self.inline() {
-            Some(inline) if !self.roots.is_local(directory) => Err(inline.refuse()),
+            Some(inline) if !self.disks.is_local(directory) => Err(inline.refuse()),
             Some(_) => Ok(()),
             None => {
-                self.roots.record_if_local(directory);
+                self.enter(directory)?;
+                self.disks.record_if_local(directory);
                 Ok(())
             }
         }
     }
 
+    /// Goes on in a directory unless it is known not to answer.
+    fn enter(&self, directory: &Path) -> Result<(), ReadError> {
+        self.work.map_or(Ok(()), |work| work.enter(directory))
+    }
+
+    /// Opens a file. Some editors empty a file and then write it: one that is empty or very young, and not our own
+    /// work, is looked at again, in at most so many steps.
+    fn open_settled(
+        &self,
+        root: &RootDir,
+        path: &RelativePath,
+        links: SymlinkPolicy,
+        steps: &mut u32,
+    ) -> Result<OpenFile, ReadError> {
+        let mut file = root.open_file(path, links)?;
+        while *steps > 0 && file.may_be_half_written() && !self.writer.is_some_and(|writer| writer.is_own(file.stamp()))
+        {
+            self.require_blocking()?;
+            *steps -= 1;
+            std::thread::sleep(EDITOR_WAIT_STEP);
+            let before = std::mem::replace(&mut file, root.open_file(path, links)?);
+            if before.stamp() == file.stamp() && file.stamp().size > 0 {
+                break;
+            }
+        }
+        Ok(file)
+    }
+
     /// Where a tree is now; it need not exist.
     pub fn tree(&self, place: &TreeLocation) -> Result<PathBuf, ReadError> {
         match place {
-            TreeLocation::Fixed(path) => Ok(path.clone()),
-            TreeLocation::InProject { unless, project, below } => {
+            TreeLocation::Fixed(path) => {
+                if self.inline().is_none() {
+                    self.enter(path)?;
+                }
+                Ok(path.clone())
+            }
+            TreeLocation::InProject { unless, project, below, links } => {
                 if let Some(path) = unless {
                     self.require_local(path.parent().unwrap_or(path))?;
                     if path.is_dir() {
+                        self.check_links(path, below, *links)?;
                         return Ok(path.clone());
                     }
                 }
@@ -117,8 +164,29 @@ impl<'a> DiskReader<'a> {
                 {
                     self.require_local(path)?;
                 }
-                self.projects.tree(project, below, &self.session, || self.require_blocking())
+                let tree = self.projects.tree(project, below, &self.session, || self.require_blocking())?;
+                self.check_links(&tree, below, *links)?;
+                Ok(tree)
             }
+        }
+    }
+
+    /// Refuses a tree in a project that is reached over links which it must not have.
+    fn check_links(&self, tree: &Path, below: &Path, links: SymlinkPolicy) -> Result<(), ReadError> {
+        let own_names = below.components().count();
+        let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink());
+        if !tree.ancestors().take(own_names).any(is_link) {
+            return Ok(());
+        }
+        // It may lead to another disk.
+        self.require_blocking()?;
+        let above = tree.ancestors().nth(own_names).unwrap_or(tree);
+        match links {
+            SymlinkPolicy::Refuse => Err(ReadError::SymlinkRefused),
+            SymlinkPolicy::FollowInsideTree if self.projects.leads_outside(above, tree) => {
+                Err(ReadError::TreeOutsideProject)
+            }
+            SymlinkPolicy::FollowInsideTree => Ok(()),
         }
     }
 
@@ -131,11 +199,12 @@ impl<'a> DiskReader<'a> {
     /// The file, its root, and the name by which it was found.
     fn open(&self, file: &ReadFile) -> Result<(OpenFile, Arc<RootDir>, RelativePath), ReadError> {
         let root = self.open_root(&file.place)?;
-        match root.open_file(&file.path, file.links) {
+        let mut steps = EDITOR_WAIT_STEPS;
+        match self.open_settled(&root, &file.path, file.links, &mut steps) {
             Err(ReadError::Missing) => {
                 self.require_blocking()?;
                 let path = root.find_equivalent_name(&file.path, file.links).ok_or(ReadError::Missing)?;
-                Ok((root.open_file(&path, file.links)?, root, path))
+                Ok((self.open_settled(&root, &path, file.links, &mut steps)?, root, path))
             }
             opened => Ok((opened?, root, file.path.clone())),
         }
@@ -223,6 +292,7 @@ impl<M: FileModel> ReadModelsInTree<M> {
         let start = self.path.as_ref().map(|path| root.resolve_links(path, self.links)).transpose()?;
         let (device, inode) = root.directory_id()?;
         let mut below = Vec::new();
+        let mut steps = EDITOR_WAIT_STEPS;
         let mut ahead = vec![(start, String::new(), 1)];
         while let Some((directory, way, level)) = ahead.pop() {
             let states = match root.list_with_stamps(directory.as_ref(), self.links) {
@@ -245,7 +315,7 @@ impl<M: FileModel> ReadModelsInTree<M> {
                         let name = (device, inode, path);
                         let known = disk.models.get_proven(&name, stamp).map(Ok);
                         let seen = known.unwrap_or_else(|| {
-                            let file = root.open_file(&name.2, SymlinkPolicy::Refuse)?;
+                            let file = disk.open_settled(&root, &name.2, SymlinkPolicy::Refuse, &mut steps)?;
                             disk.models.load(&name, file, self.size_limit)
                         });
                         if seen.as_ref().err() != Some(&ReadError::Missing) {
@@ -292,7 +362,8 @@ impl DiskRequest for PathExists {
     type Output = bool;
 
     fn read(self, disk: &DiskReader<'_>) -> bool {
-        disk.require_blocking().is_ok() && fs::symlink_metadata(&self.0).is_ok()
+        let directory = self.0.parent().unwrap_or(&self.0);
+        disk.require_blocking().is_ok() && disk.enter(directory).is_ok() && fs::symlink_metadata(&self.0).is_ok()
     }
 }
 
@@ -322,19 +393,28 @@ impl DiskRequest for ReadDirectory {
 }
 
 #[cfg(test)]
-pub(crate) struct TestDisk(RootDirCache, ModelCache, ProjectRegistry);
+pub(crate) struct TestDisk(RootDirCache, ModelCache, ProjectRegistry, Disks);
 
 #[cfg(test)]
 impl Default for TestDisk {
     fn default() -> Self {
-        Self(RootDirCache::default(), ModelCache::default(), ProjectRegistry::new(None))
+        Self(RootDirCache::default(), ModelCache::default(), ProjectRegistry::new(None), Disks::default())
     }
 }
 
 #[cfg(test)]
 impl TestDisk {
     pub(crate) fn reader<'a>(&'a self, session: SessionDirectories<'a>) -> DiskReader<'a> {
-        DiskReader { roots: &self.0, models: &self.1, projects: &self.2, session, mode: ReadMode::Blocking }
+        DiskReader {
+            roots: &self.0,
+            models: &self.1,
+            projects: &self.2,
+            session,
+            mode: ReadMode::Blocking,
+            disks: &self.3,
+            work: None,
+            writer: None,
+        }
     }
 }
 
@@ -402,6 +482,10 @@ mod tests {
         assert!(read_inline(at("file"), &disk).is_none(), "nobody knows yet whether the disk is local");
         assert!(read_inline(FirstExisting(vec![file.clone()]), &disk).is_none());
         assert_eq!(at("file").read(&disk).expect("a file").bytes, b"one");
+        assert!(read_inline(at("file"), &disk).is_none(), "an editor may be at work");
+        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(9);
+        let age = || fs::File::options().write(true).open(&file).expect("a file").set_modified(old).expect("a time");
+        age();
         assert_eq!(read_inline(at("file"), &disk).expect("in memory").expect("a file").bytes, b"one");
         assert!(read_inline(at("large"), &disk).is_none(), "too large to be read inline");
         assert!(read_inline(at("\u{304c}"), &disk).is_none(), "another spelling must be looked for");
@@ -420,9 +504,6 @@ mod tests {
             )
             .is_none()
         );
-        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(9);
-        let age = || fs::File::options().write(true).open(&file).expect("a file").set_modified(old).expect("a time");
-        age();
         std::thread::sleep(std::time::Duration::from_millis(50));
         assert!(read_inline(ReadFileModel::<Words>::of(at("file")), &disk).is_none(), "nobody has made a model of it");
         assert_eq!(words(ReadFileModel::of(at("file")).read(&disk)), "one");
@@ -518,11 +599,11 @@ mod tests {
         std::os::unix::fs::symlink("nowhere", home.path().join("dangling")).expect("a link");
         for (name, expected) in [("near", false), ("link", true), ("dangling", true), ("none", false)] {
             assert_eq!(seen(&home, TreeIsSymlink(TreeLocation::Fixed(home.path().join(name)))), Ok(expected), "{name}");
-            let below = TreeLocation::InProject { unless: None, project: ProjectSelector::Session, below: name.into() };
+            let below = in_project_as(name.into(), ProjectSelector::Session);
             assert_eq!(seen(&home, TreeIsSymlink(below)), Ok(expected), "{name}");
         }
         let foreign =
-            TreeLocation::InProject { unless: None, project: ProjectSelector::Named("/".into()), below: "x".into() };
+            in_project_as("x".into(), ProjectSelector::Named("/".into()));
         assert!(matches!(seen(&home, TreeIsSymlink(foreign)), Err(ReadError::NoProject(_))));
     }
 
@@ -550,7 +631,12 @@ mod tests {
     }
 
     fn in_project(unless: Option<PathBuf>) -> TreeLocation {
-        TreeLocation::InProject { unless, project: ProjectSelector::Session, below: PathBuf::from("vault") }
+        let links = SymlinkPolicy::FollowInsideTree;
+        TreeLocation::InProject { unless, project: ProjectSelector::Session, below: PathBuf::from("vault"), links }
+    }
+
+    fn in_project_as(below: PathBuf, project: ProjectSelector) -> TreeLocation {
+        TreeLocation::InProject { unless: None, project, below, links: SymlinkPolicy::FollowInsideTree }
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! by a path that was checked first and opened later.
 
 mod confine;
+mod disks;
 pub mod displaced;
 mod fetch;
 pub(crate) mod filesystem;
@@ -19,6 +20,7 @@ pub mod syscalls;
 mod temp;
 pub(crate) mod writer;
 
+pub use disks::{DiskWork, Disks, PATIENCE, PROBE_TIMEOUT};
 #[cfg(test)]
 pub(crate) use fetch::TestDisk;
 pub use fetch::{DiskReader, DiskRequest, InlineAttempt, ReadMode, UnverifiedReads};

@@ -16,7 +16,7 @@ use crate::disk::journal::CallId;
 use crate::disk::staged_file::{WriteError, WriteTarget};
 use crate::disk::writer::{CallRecord, FileWrite, WriteReceipt};
 use crate::disk::{
-    DiskReader, Expected, FileKey, ReadError, ReadMode, RelativePath, SymlinkPolicy, TreeLocation, UnverifiedReads,
+    DiskReader, DiskWork, Expected, FileKey, ReadError, ReadMode, RelativePath, SymlinkPolicy, TreeLocation, UnverifiedReads,
 };
 use crate::families::FamilyDescriptor;
 use crate::families::edit::{Edit, EditError, FileEdit, Replacement};
@@ -55,6 +55,7 @@ impl Engine {
         write_call: &WriteCall<'_>,
         session: &SessionContext,
         reporter: &ProgressReporter,
+        work: &DiskWork,
     ) -> Result<Answer, Failure> {
         let names = answers::answer_keys(write_call.call.as_ref(), write_call.key.as_deref());
         // The same call on another connection waits here, and then finds the answer.
@@ -62,7 +63,7 @@ impl Engine {
         if let Some(answer) = self.answers.lock().find(&names) {
             return answer;
         }
-        let context = self.read_context(session, reporter);
+        let context = self.read_context(session, reporter).with_work(work);
         let done = |answer: Answer| {
             self.answers.lock().remember(&names, &answers::to_stored(&answer));
             Ok(answer)

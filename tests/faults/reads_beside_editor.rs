@@ -55,16 +55,20 @@ fn r4_reads_of_our_own_and_of_old_files_do_not_wait() {
     std::thread::sleep(Duration::from_millis(60));
     let read = |path: &str| json!({ "path": path, "full": true });
     client.call_ok("vault_read", read("empty.md"));
-    let began = Instant::now();
+    let mut times = Vec::new();
     for number in 0..20 {
         let path = format!("{number}.md");
         client.call_ok("vault_create", json!({ "path": path, "content": "ours" }));
-        client.call_ok("vault_read", read(&path));
-        client.call_ok("vault_read", read("empty.md"));
+        for path in [path.as_str(), "empty.md"] {
+            let began = Instant::now();
+            client.call_ok("vault_read", read(path));
+            times.push(began.elapsed());
+        }
     }
-    let took = began.elapsed();
-    println!("20 writes and 40 reads took {took:?}");
-    assert!(took < 20 * Duration::from_millis(25), "{took:?}");
+    times.sort();
+    println!("reads took {:?} to {:?}", times[0], times[39]);
+    // Whoever waits at all waits for longer.
+    assert!(times[20] < Duration::from_millis(8), "{times:?}");
     // A genuinely new, empty file is as empty after the moment.
     fs::write(home.project().join("vault/new.md"), "").expect("a file");
     let began = Instant::now();

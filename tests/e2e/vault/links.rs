@@ -121,6 +121,7 @@ fn a_vault_that_leads_out_of_the_project_is_refused_and_not_watched() {
         let status = vault.home.status().expect("a daemon");
         assert_eq!(status["roots"], json!([]), "{target}: nothing is watched");
         assert_eq!(fs::read_dir(vault.home.path().join("secrets")).expect("a directory").count(), 1);
+        fs::remove_file(vault.home.project().join("vault")).expect("the link goes");
     }
 }
 

@@ -36,9 +36,8 @@ fn r4_a_read_waits_for_an_editor_that_empties_and_writes() {
             }
         });
         let mut read = || client.call("vault_read", json!({ "path": "note.md", "full": true }));
-        let is_whole = |seen: &Value| {
-            seen["structuredContent"]["text"].as_str().is_some_and(|text| text.ends_with("the end"))
-        };
+        let is_whole =
+            |seen: &Value| seen["structuredContent"]["text"].as_str().is_some_and(|text| text.ends_with("the end"));
         let half = (0..READS).map(|_| read()).find(|seen| !is_whole(seen));
         over.store(true, Ordering::Relaxed);
         assert_eq!(half, None);

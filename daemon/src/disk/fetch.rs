@@ -7,24 +7,19 @@
 
 use std::cell::{Cell, RefCell};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 use super::confine::read_error_from_io;
+use super::half_written::EDITOR_WAIT_STEPS;
 use super::writer::AtomicWriter;
 use super::{
-    DirectoryEntry, DiskWork, Disks, EntryKind, FileContent, FileKey, FileModel, FileStamp, FilesInTree, FirstExisting, LoadedModel,
-    ModelCache, ModelInTree, OpenFile, PathExists, ReadDirectory, ReadError, ReadFile, ReadFileModel, ReadFilesInTree,
-    ReadFirstFile, ReadModelsInTree, RelativePath, ResolvedPath, RootDir, RootDirCache, SymlinkPolicy, TreeIsSymlink,
-    TreeLocation,
+    DirectoryEntry, DiskWork, Disks, EntryKind, FileContent, FileKey, FileModel, FileStamp, FilesInTree, FirstExisting,
+    LoadedModel, ModelCache, ModelInTree, OpenFile, PathExists, ReadDirectory, ReadError, ReadFile, ReadFileModel,
+    ReadFilesInTree, ReadFirstFile, ReadModelsInTree, RelativePath, ResolvedPath, RootDir, RootDirCache, SymlinkPolicy,
+    TreeIsSymlink, TreeLocation,
 };
-use crate::projects::{ProjectRegistry, ProjectSelector, SessionDirectories};
-
-/// How long a read waits for an editor that empties a file and then writes it, and how often at most. A call waits so
-/// often in all, however many files it reads.
-pub(super) const EDITOR_WAIT_STEP: Duration = Duration::from_millis(10);
-pub(super) const EDITOR_WAIT_STEPS: u32 = 5;
+use crate::projects::{ProjectRegistry, SessionDirectories};
 
 /// A request to the disk, and what it gives.
 pub trait DiskRequest {
@@ -96,7 +91,7 @@ impl<'a> DiskReader<'a> {
     }
 
     /// Goes on only where waiting is allowed.
-    fn require_blocking(&self) -> Result<(), ReadError> {
+    pub(super) fn require_blocking(&self) -> Result<(), ReadError> {
         self.inline().map_or(Ok(()), |inline| Err(inline.refuse()))
     }
 
@@ -114,80 +109,8 @@ impl<'a> DiskReader<'a> {
     }
 
     /// Goes on in a directory unless it is known not to answer.
-    fn enter(&self, directory: &Path) -> Result<(), ReadError> {
+    pub(super) fn enter(&self, directory: &Path) -> Result<(), ReadError> {
         self.work.map_or(Ok(()), |work| work.enter(directory))
-    }
-
-    /// Opens a file. Some editors empty a file and then write it: one that is empty or very young, and not our own
-    /// work, is looked at again, in at most so many steps.
-    fn open_settled(
-        &self,
-        root: &RootDir,
-        path: &RelativePath,
-        links: SymlinkPolicy,
-        steps: &mut u32,
-    ) -> Result<OpenFile, ReadError> {
-        let mut file = root.open_file(path, links)?;
-        while *steps > 0 && file.may_be_half_written() && !self.writer.is_some_and(|writer| writer.is_own(file.stamp()))
-        {
-            self.require_blocking()?;
-            *steps -= 1;
-            std::thread::sleep(EDITOR_WAIT_STEP);
-            let before = std::mem::replace(&mut file, root.open_file(path, links)?);
-            if before.stamp() == file.stamp() && file.stamp().size > 0 {
-                break;
-            }
-        }
-        Ok(file)
-    }
-
-    /// Where a tree is now; it need not exist.
-    pub fn tree(&self, place: &TreeLocation) -> Result<PathBuf, ReadError> {
-        match place {
-            TreeLocation::Fixed(path) => {
-                if self.inline().is_none() {
-                    self.enter(path)?;
-                }
-                Ok(path.clone())
-            }
-            TreeLocation::InProject { unless, project, below, links } => {
-                if let Some(path) = unless {
-                    self.require_local(path.parent().unwrap_or(path))?;
-                    if path.is_dir() {
-                        self.check_links(path, below, *links)?;
-                        return Ok(path.clone());
-                    }
-                }
-                self.session.all().try_for_each(|directory| self.require_local(directory))?;
-                if let ProjectSelector::Named(path) = project
-                    && path.is_absolute()
-                {
-                    self.require_local(path)?;
-                }
-                let tree = self.projects.tree(project, below, &self.session, || self.require_blocking())?;
-                self.check_links(&tree, below, *links)?;
-                Ok(tree)
-            }
-        }
-    }
-
-    /// Refuses a tree in a project that is reached over links which it must not have.
-    fn check_links(&self, tree: &Path, below: &Path, links: SymlinkPolicy) -> Result<(), ReadError> {
-        let own_names = below.components().count();
-        let is_link = |path: &Path| fs::symlink_metadata(path).is_ok_and(|there| there.is_symlink());
-        if !tree.ancestors().take(own_names).any(is_link) {
-            return Ok(());
-        }
-        // It may lead to another disk.
-        self.require_blocking()?;
-        let above = tree.ancestors().nth(own_names).unwrap_or(tree);
-        match links {
-            SymlinkPolicy::Refuse => Err(ReadError::SymlinkRefused),
-            SymlinkPolicy::FollowInsideTree if self.projects.leads_outside(above, tree) => {
-                Err(ReadError::TreeOutsideProject)
-            }
-            SymlinkPolicy::FollowInsideTree => Ok(()),
-        }
     }
 
     fn open_root(&self, place: &TreeLocation) -> Result<Arc<RootDir>, ReadError> {
@@ -422,12 +345,12 @@ impl TestDisk {
 #[expect(clippy::disallowed_methods, reason = "tests make the files that are looked at")]
 mod tests {
     use std::fs;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use tempfile::TempDir;
 
     use super::*;
-    use crate::projects::{Interface, NotAProject, ProjectError};
+    use crate::projects::{Interface, NotAProject, ProjectError, ProjectSelector};
 
     fn home() -> TempDir {
         let home = TempDir::new().expect("a temporary directory");
@@ -602,8 +525,7 @@ mod tests {
             let below = in_project_as(name.into(), ProjectSelector::Session);
             assert_eq!(seen(&home, TreeIsSymlink(below)), Ok(expected), "{name}");
         }
-        let foreign =
-            in_project_as("x".into(), ProjectSelector::Named("/".into()));
+        let foreign = in_project_as("x".into(), ProjectSelector::Named("/".into()));
         assert!(matches!(seen(&home, TreeIsSymlink(foreign)), Err(ReadError::NoProject(_))));
     }
 

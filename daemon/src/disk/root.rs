@@ -18,7 +18,6 @@ use rustix::io::Errno;
 use rustix::io::ReadWriteFlags;
 
 use super::confine::{Confinement, open_subdirectory, read_error, read_error_from_io};
-use crate::clock;
 use super::{Digest, DirectoryEntry, EntryKind, FileContent, FileStamp, ReadError, RelativePath, SymlinkPolicy};
 
 /// Larger files are not read inline.
@@ -26,11 +25,6 @@ const INLINE_READ_BYTES: u64 = 64 << 10;
 
 /// How often a file is read again because it changed under our hands.
 const MAX_REREADS: usize = 4;
-
-/// A file younger than this may be half-written by an editor that truncates and writes; an empty one has not been
-/// written at all.
-const HALF_WRITTEN_AGE: Duration = Duration::from_millis(30);
-const EMPTY_AGE: Duration = Duration::from_millis(50);
 
 /// A directory that nothing opened through it can leave.
 #[derive(Debug)]
@@ -257,14 +251,6 @@ impl OpenFile {
     pub fn age(&self) -> Duration {
         let changed = self.file.metadata().and_then(|metadata| metadata.modified());
         changed.ok().and_then(|changed| changed.elapsed().ok()).unwrap_or_default()
-    }
-
-    /// Whether an editor that empties a file and then writes it may be at work: it has done something to it a moment ago.
-    pub(super) fn may_be_half_written(&self) -> bool {
-        let age = clock::epoch_nanos() - self.stamp.modified_ns;
-        let moment = if self.stamp.size == 0 { EMPTY_AGE } else { HALF_WRITTEN_AGE };
-        // What comes from a future further away than clocks may differ is nobody's work of just now.
-        age.abs() < moment.as_nanos() as i128
     }
 
     /// Reads all of it, unless it is or becomes larger than the limit. A file that is written while

@@ -16,7 +16,8 @@ use crate::disk::journal::CallId;
 use crate::disk::staged_file::{WriteError, WriteTarget};
 use crate::disk::writer::{CallRecord, FileWrite, WriteReceipt};
 use crate::disk::{
-    DiskReader, DiskWork, Expected, FileKey, ReadError, ReadMode, RelativePath, SymlinkPolicy, TreeLocation, UnverifiedReads,
+    DiskReader, DiskWork, Expected, FileKey, ReadError, ReadMode, RelativePath, SymlinkPolicy, TreeLocation,
+    UnverifiedReads,
 };
 use crate::families::FamilyDescriptor;
 use crate::families::edit::{Edit, EditError, FileEdit, Replacement};

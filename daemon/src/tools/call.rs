@@ -114,8 +114,7 @@ impl ClientSession {
             }
         }
         let (this, two_phase) = (Arc::clone(self), two_phase.clone());
-        let work =
-            move |work: &DiskWork| this.run(&two_phase, &input, &reporter, ReadMode::Blocking, Some(work));
+        let work = move |work: &DiskWork| this.run(&two_phase, &input, &reporter, ReadMode::Blocking, Some(work));
         self.run_blocking(work, timeout_failure, Patience::UntilSilent).await
     }
 
@@ -188,7 +187,7 @@ impl ClientSession {
             // The session's other calls need not wait for a disk that is not theirs.
             turn.lock().take();
             if patience == Patience::UntilTimeout {
-                std::future::pending().await
+                std::future::pending::<()>().await;
             }
         };
         tokio::select! {

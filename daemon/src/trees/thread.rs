@@ -286,7 +286,7 @@ impl WatcherThread {
     }
 }
 
-/// For people.
+/// What people are told of a tree that does not answer.
 pub(super) fn not_answering(root: &Path) -> String {
     format!("the disk with `{}` does not answer: calls to it are refused until it does", root.display())
 }

@@ -22,8 +22,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    pub const ALL: [Self; 7] =
-        [Self::Look, Self::List, Self::Open, Self::Read, Self::Write, Self::Sync, Self::Name];
+    pub const ALL: [Self; 7] = [Self::Look, Self::List, Self::Open, Self::Read, Self::Write, Self::Sync, Self::Name];
     /// Whatever a read-only disk refuses.
     pub const CHANGING: [Self; 2] = [Self::Write, Self::Name];
 }
@@ -87,7 +86,8 @@ impl Faults {
     /// Carries out an operation at a path, as the newest rule for it says. Never waits.
     pub(super) fn run(&self, operation: Operation, path: &Path, work: Work) {
         let rules = self.rules.lock().expect("nobody panics");
-        let rule = rules.iter().rev().find(|rule| path.starts_with(&rule.below) && rule.operations.contains(&operation));
+        let rule =
+            rules.iter().rev().find(|rule| path.starts_with(&rule.below) && rule.operations.contains(&operation));
         match rule.map(|rule| rule.fault) {
             None => {
                 drop(rules);

@@ -16,8 +16,8 @@ use fuser::{BackgroundSession, Config, MountOption, Session, SessionACL};
 use nix::mount::{MntFlags, MsFlags, mount, umount2};
 use nix::sched::{CloneFlags, unshare};
 
-pub use faults::{Fault, Operation};
 use faults::Faults;
+pub use faults::{Fault, Operation};
 use passthrough::Passthrough;
 
 /// Threads that answer the kernel. None of them ever waits.

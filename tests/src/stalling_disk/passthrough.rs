@@ -223,11 +223,9 @@ impl Filesystem for Passthrough {
     }
 
     fn readlink(&self, _: &Request, inode: INodeNo, reply: ReplyData) {
-        self.run(Operation::Look, inode, |fault, _, path| {
-            match fault.and_then(|()| Ok(fs::read_link(&path)?)) {
-                Ok(target) => reply.data(target.as_os_str().as_encoded_bytes()),
-                Err(why) => reply.error(why),
-            }
+        self.run(Operation::Look, inode, |fault, _, path| match fault.and_then(|()| Ok(fs::read_link(&path)?)) {
+            Ok(target) => reply.data(target.as_os_str().as_encoded_bytes()),
+            Err(why) => reply.error(why),
         });
     }
 
@@ -303,16 +301,7 @@ impl Filesystem for Passthrough {
         });
     }
 
-    fn create(
-        &self,
-        _: &Request,
-        parent: INodeNo,
-        name: &OsStr,
-        mode: u32,
-        umask: u32,
-        _: i32,
-        reply: ReplyCreate,
-    ) {
+    fn create(&self, _: &Request, parent: INodeNo, name: &OsStr, mode: u32, umask: u32, _: i32, reply: ReplyCreate) {
         self.run_in(Operation::Name, parent, name, move |fault, disk, path| {
             let create = || -> Result<(FileAttr, FileHandle), Errno> {
                 let mut options = OpenOptions::new();

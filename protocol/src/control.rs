@@ -100,7 +100,7 @@ pub struct SessionStatus {
 pub struct RootStatus {
     /// Where it is.
     pub path: String,
-    /// `watched` or `missing`.
+    /// `watched`, `missing` or `not answering`.
     pub state: String,
     /// How it is watched, and why not better.
     pub backend: String,

@@ -88,6 +88,12 @@ mod watch_limits;
 /// The barrier, and what it costs.
 mod watch_barrier;
 
+/// A disk that hangs, crawls or fails harms nobody who does not use it.
+mod hung_disk;
+
+/// Somebody edits by hand what hosts read.
+mod reads_beside_editor;
+
 /// Projects outlive the daemon that learnt of them.
 mod project_store;
 

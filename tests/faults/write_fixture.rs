@@ -15,6 +15,7 @@ use trellis_protocol::endpoint::TrellisPaths;
 use trellis_protocol::{Failure, Surface};
 use trellis_tests::fixture::FixtureFamily;
 use trellisd::clock;
+use trellisd::disk::DiskWork;
 use trellisd::disk::journal::{CallId, JournalRecord};
 use trellisd::disk::syscalls::{OsSyscalls, WriteSyscalls};
 use trellisd::disk::{AtomicWriter, displaced, recover};
@@ -189,7 +190,8 @@ impl EngineFixture {
         let call = Some(CallId { session: "session".to_owned(), sequence });
         let arguments = arguments.as_object().expect("an object");
         let write_call = WriteCall { family, two_phase, arguments, call, key: None, author: Arc::default() };
-        self.engine.commit(&write_call, &session, &ProgressReporter::default())
+        let work = DiskWork::new(&self.engine.disks);
+        self.engine.commit(&write_call, &session, &ProgressReporter::default(), &work)
     }
 
     /// Lets the daemon finish, and go.

@@ -5,6 +5,9 @@
 /// Homes, programs, clients and waits.
 pub mod harness;
 
+/// A disk that hangs, crawls or fails on demand.
+pub mod stalling_disk;
+
 /// A family that exists only in tests, with every kind of tool, resource and prompt.
 pub mod fixture;
 

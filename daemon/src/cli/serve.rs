@@ -40,8 +40,9 @@ use crate::state_files::{self, DirectoryError};
 /// Threads that serve sockets: one, so that an answer never has to wake another thread on its way. Work that
 /// waits has a pool of its own, and long messages are read and written beside it.
 const ASYNC_THREADS: usize = 1;
-/// Threads that wait for disks; each session may have a few of them at once.
-const BLOCKING_THREADS: usize = 32;
+/// Threads that wait for disks; each session and each directory may have a few of them at once. One that waits for a
+/// disk that does not answer is lost until it does: there are enough for several such disks.
+const BLOCKING_THREADS: usize = 128;
 /// Heaps that all threads share. One for each would keep what indexing left behind in it.
 const MALLOC_ARENAS: i32 = 2;
 /// Pieces of memory from this size on, as indexing takes them, are given back at once.

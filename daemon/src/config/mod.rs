@@ -89,6 +89,8 @@ pub struct Settings {
     pub feed_days: Setting<u64>,
     /// `feed_changes`: and so many of them at least.
     pub feed_changes: Setting<u64>,
+    /// `max_directories`: so many directories of one tree are watched and searched.
+    pub max_directories: Setting<usize>,
     /// `[http]`: the gateway.
     pub http: HttpSettings,
 }
@@ -105,6 +107,7 @@ impl Default for Settings {
             journal_mib: Setting::default(512),
             feed_days: Setting::default(30),
             feed_changes: Setting::default(100_000),
+            max_directories: Setting::default(50_000),
             http: HttpSettings::default(),
         }
     }
@@ -156,6 +159,11 @@ impl Settings {
                 }
                 "feed_days" => at_least(1, value).map(|days| self.feed_days.set(days, Source::ConfigFile)),
                 "feed_changes" => at_least(1, value).map(|changes| self.feed_changes.set(changes, Source::ConfigFile)),
+                "max_directories" => value
+                    .as_integer()
+                    .and_then(|count| usize::try_from(count).ok())
+                    .filter(|count| *count > 0)
+                    .map(|count| self.max_directories.set(count, Source::ConfigFile)),
                 "roots" => paths(value).map(|roots| self.roots.set(roots, Source::ConfigFile)),
                 _ => {
                     warnings.push(format!("config.toml: there is no setting `{name}`"));
@@ -203,6 +211,7 @@ impl Settings {
             self.journal_mib.report("journal_mib", u64::to_string),
             self.feed_days.report("feed_days", u64::to_string),
             self.feed_changes.report("feed_changes", u64::to_string),
+            self.max_directories.report("max_directories", usize::to_string),
         ];
         rows.extend(self.http.report());
         rows

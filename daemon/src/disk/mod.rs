@@ -4,10 +4,13 @@
 //! by a path that was checked first and opened later.
 
 mod confine;
+mod disks;
 pub mod displaced;
 mod fetch;
 pub(crate) mod filesystem;
+mod half_written;
 pub mod journal;
+mod locate;
 mod models;
 mod path;
 pub mod recover;
@@ -22,6 +25,7 @@ mod target_directory;
 mod temp;
 pub(crate) mod writer;
 
+pub use disks::{DiskWork, Disks, PATIENCE, PROBE_TIMEOUT};
 #[cfg(test)]
 pub(crate) use fetch::TestDisk;
 pub use fetch::{DiskReader, DiskRequest, InlineAttempt, ReadMode, UnverifiedReads};

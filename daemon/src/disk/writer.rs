@@ -300,6 +300,11 @@ impl AtomicWriter {
         Ok(())
     }
 
+    /// Whether a file is in the state in which we left it.
+    pub(super) fn is_own(&self, stamp: FileStamp) -> bool {
+        self.ours.get(&(stamp.device, stamp.inode)).is_some_and(|ours| *ours == stamp)
+    }
+
     /// Some editors empty a file and then write it. One that is empty or very young, and not our own
     /// work, gets a moment.
     pub fn wait_for_truncating_editor(&self, target: &WriteTarget, old: Expected) {
@@ -309,9 +314,7 @@ impl AtomicWriter {
         for _ in 0..EDITOR_WAIT_STEPS {
             let Ok(file) = target.root.open_file(&target.path, target.links) else { return };
             let stamp = file.stamp();
-            let key = (stamp.device, stamp.inode);
-            let is_ours = self.ours.get(&key).is_some_and(|ours| *ours == stamp);
-            if is_ours || (stamp.size > 0 && file.age() >= HALF_WRITTEN_AGE) {
+            if self.is_own(stamp) || (stamp.size > 0 && file.age() >= HALF_WRITTEN_AGE) {
                 return;
             }
             std::thread::sleep(EDITOR_WAIT_STEP);

@@ -17,7 +17,8 @@ use crate::disk::journal::{CallId, ChangeRecord};
 use crate::disk::staged_file::{WriteError, WriteTarget};
 use crate::disk::writer::{CallRecord, FileWrite, WriteReceipt};
 use crate::disk::{
-    DiskReader, Expected, FileKey, ReadError, ReadMode, RelativePath, SymlinkPolicy, TreeLocation, UnverifiedReads,
+    DiskReader, DiskWork, Expected, FileKey, ReadError, ReadMode, RelativePath, SymlinkPolicy, TreeLocation,
+    UnverifiedReads,
 };
 use crate::families::FamilyDescriptor;
 use crate::families::edit::{Edit, EditError, FileEdit, Replacement};
@@ -56,8 +57,9 @@ impl Engine {
         write_call: &WriteCall<'_>,
         session: &SessionContext,
         reporter: &ProgressReporter,
+        work: &DiskWork,
     ) -> Result<Answer, Failure> {
-        let context = self.read_context(session, reporter);
+        let context = self.read_context(session, reporter).with_work(work);
         unless_refused(&context.disk, self.commit_in(write_call, &context, reporter))
     }
 

@@ -50,13 +50,16 @@ use crate::clock::Now;
 use crate::config::Settings;
 use crate::disk::journal::JournalRetention;
 use crate::disk::writer::AtomicWriter;
-use crate::disk::{DiskReader, FileKey, ModelCache, ReadMode, RootDirCache, TreeRecoveries};
+use crate::disk::{DiskReader, Disks, FileKey, ModelCache, ReadMode, RootDirCache, TreeRecoveries};
 use crate::families::need::ReadContext;
 use crate::families::{ProgressReporter, Registry, SessionContext};
 use crate::index::{IndexEvent, SearchIndex};
 use crate::locks::KeyedLocks;
 use crate::projects::{ProjectRegistry, ProjectStore};
 use crate::trees::{ChangeSubscriber, Trees};
+
+/// How long displaced texts may take to get into the journal when we leave.
+const WRITER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The state, as every thread may use it.
 #[derive(Debug)]
@@ -65,6 +68,8 @@ pub struct Engine {
     pub registry: Registry,
     /// Directories that are open already.
     pub roots: RootDirCache,
+    /// Which disks answer.
+    pub disks: Arc<Disks>,
     /// Projects that sessions or the configuration made known.
     pub projects: ProjectRegistry,
     pub models: ModelCache,
@@ -197,7 +202,10 @@ impl Engine {
         let idle = process.exits_when_idle().then_some(settings.idle_seconds.value);
         let lifecycle = Arc::new(Lifecycle::new(idle.map(Duration::from_secs)));
         let grace = Duration::from_secs(settings.grace_seconds.value);
-        let trees = Trees::start(grace, process.paths.cookies.clone()).expect("a thread can be started at start-up");
+        let disks = Arc::new(Disks::default());
+        let max_directories = settings.max_directories.value;
+        let trees = Trees::start(grace, process.paths.cookies.clone(), Arc::clone(&disks), max_directories)
+            .expect("a thread can be started at start-up");
         let families = registry.families();
         let notifier = Notifier::new(families, Arc::clone(&trees), Arc::clone(&lifecycle));
         let days = |days: u64| Duration::from_secs(days * 24 * 60 * 60);
@@ -232,13 +240,11 @@ impl Engine {
         let projects = ProjectRegistry::new(std::env::home_dir())
             .recognising(marks, settings.adopt_projects.value)
             .with_store(project_store);
-        for root in &settings.roots.value {
-            projects.add(root);
-        }
         warnings.iter().chain(&warning).for_each(|warning| lifecycle.warn(warning));
-        Arc::new(Self {
+        let engine = Arc::new(Self {
             registry,
             roots: RootDirCache::default(),
+            disks,
             projects,
             models: ModelCache::default(),
             trees,
@@ -258,7 +264,25 @@ impl Engine {
             notifier,
             feed,
             progress,
-        })
+        });
+        engine.add_projects_of_settings();
+        engine
+    }
+
+    /// Nobody waits for the disks that they are on.
+    fn add_projects_of_settings(self: &Arc<Self>) {
+        if self.settings.roots.value.is_empty() {
+            return;
+        }
+        let engine = Arc::clone(self);
+        let add = move || {
+            let (answering, silent): (Vec<&PathBuf>, Vec<&PathBuf>) =
+                engine.settings.roots.value.iter().partition(|root| engine.disks.answers(root));
+            for root in answering.into_iter().chain(silent) {
+                engine.projects.add(root);
+            }
+        };
+        let _ = std::thread::Builder::new().name("roots".into()).spawn(add);
     }
 
     pub fn read_context<'a>(&'a self, session: &'a SessionContext, reporter: &'a ProgressReporter) -> ReadContext<'a> {
@@ -269,6 +293,9 @@ impl Engine {
             session: session.directories(),
             mode: ReadMode::Blocking,
             recovery: self.recoveries.view(),
+            disks: &self.disks,
+            work: None,
+            writer: Some(&self.writer),
         };
         ReadContext { disk, search: Some(self.index.as_ref()), session, reporter }
     }
@@ -294,9 +321,17 @@ impl Engine {
         which(&self.counters).fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Finishes what is still in memory; nothing is written afterwards.
-    pub fn finish(&self, timeout: Duration) {
-        self.writer.finish();
+    /// Finishes what is still in memory; nothing is written afterwards. What a disk that does not answer keeps from us
+    /// is left to the next start.
+    pub fn finish(self: &Arc<Self>, timeout: Duration) {
+        let (engine, (done, wait)) = (Arc::clone(self), std::sync::mpsc::channel());
+        let finish = move || {
+            engine.writer.finish();
+            let _ = done.send(());
+        };
+        if std::thread::Builder::new().name("finish".into()).spawn(finish).is_ok() {
+            let _ = wait.recv_timeout(WRITER_TIMEOUT);
+        }
         self.feed.finish();
         self.index.finish(timeout);
     }

@@ -42,6 +42,7 @@ fn all_unseen() -> Vec<ReadError> {
         ReadError::NotRegular,
         ReadError::SymlinkRefused,
         ReadError::OutsideTree,
+        ReadError::TreeOutsideProject,
         ReadError::PermissionDenied,
         ReadError::TooLarge { size: 9, limit: 8 },
         ReadError::Io("input/output error".into()),

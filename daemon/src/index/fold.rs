@@ -135,8 +135,8 @@ impl IndexThread {
                 }
             }
             let Some((root, documents, known)) = self.overlay.known(tree, path) else { continue };
-            let is_known = |stamp| which == Reread::Changed && known.as_ref().map(|it| it.stamp) == Some(stamp);
-            match self.overlay.read_unless_known(&root, path, is_known) {
+            let known_stamp = known.as_ref().map(|known| known.stamp).filter(|_| which == Reread::Changed);
+            match self.overlay.read_unless_known(&root, path, known_stamp) {
                 Ok(None) => {}
                 Ok(Some(seen)) => {
                     self.overlay.note_age(tree, path, &seen.stamp);

@@ -142,7 +142,7 @@ fn status(failure: &Failure) -> u16 {
         ("1002", _) => 404,
         ("1003" | "1004", _) => 500,
         // Nothing is wrong with the request or the files: the same call may do later.
-        ("timeout" | "draining" | "not_applied", FailureKind::Unavailable) => 503,
+        ("timeout" | "draining" | "not_applied" | "unavailable", FailureKind::Unavailable) => 503,
         (_, FailureKind::Missing) => 404,
         (_, FailureKind::Conflict) => 409,
         (_, FailureKind::Refused) => 403,
@@ -191,6 +191,7 @@ mod tests {
         check("forbidden", FailureKind::Refused, 403);
         check("IO_ERROR", FailureKind::Unavailable, 500);
         check("timeout", FailureKind::Unavailable, 503);
+        check("unavailable", FailureKind::Unavailable, 503);
         check("PARSE_ERROR", FailureKind::Unreadable, 400);
         check("invalid_parameter", FailureKind::Input, 400);
         check("internal", FailureKind::Internal, 500);

@@ -219,6 +219,12 @@ pub(crate) fn sequences() -> Vec<Scenario> {
             vec![transfer("a", "b", "paid"), transfer("b", "a", "back")],
         )
         .failing(FailingCall::SecondExchange),
+        Scenario::new(
+            "an abort whose new directory the next write uses",
+            &[SECOND_NOTE],
+            vec![create("deep/a.md", "new\n"), create("deep/b.md", "new\n")],
+        )
+        .failing(FailingCall::UserDirectory),
         Scenario::new("two at once on one file", &both, vec![insert("a.md", "x"), insert("a.md", "y")]).at_once(),
         Scenario::new("two at once on two files", &both, vec![insert("a.md", "x"), insert("b.md", "y")]).at_once(),
         Scenario::new("two pairs at once", &PAIR, vec![transfer("a", "b", "paid"), create_pair("c/a", "c/b", "made")])
@@ -233,7 +239,7 @@ pub(crate) fn random(chance: &mut Rng) -> Scenario {
         let word = format!("<{number}>");
         calls.push(match chance.below(6) {
             0 => create(&format!("new-{number}.md"), &word),
-            1 => create(&format!("deep-{number}/a/new.md"), &word),
+            1 => create(&format!("deep/{number}/new.md"), &word),
             2 => insert("a.md", &word),
             3 => insert("b.md", &word),
             4 => transfer("a", "b", &word),

@@ -227,6 +227,14 @@ fn stopped(story: &WriteScenario, faulty: &Arc<FailingSyscalls>) -> TestProject 
     test_project
 }
 
+fn is_answered(story: &WriteScenario, faulty: &Arc<FailingSyscalls>) -> bool {
+    let test_project = story.test_project();
+    let fixture = test_project.open(Arc::clone(faulty) as _).expect("the journal opens");
+    let answer = story.call(&fixture);
+    fixture.close();
+    answer.is_ok()
+}
+
 /// The machine stops again, or fails once, while the next daemon goes through the journal.
 #[test]
 fn r1_a_recovery_that_is_cut_off_is_taken_up_by_the_next() {
@@ -243,20 +251,30 @@ fn r1_a_recovery_that_is_cut_off_is_taken_up_by_the_next() {
 
 fn cut_off(story: &WriteScenario, fault: InjectedFault) -> usize {
     let mut recoveries = 0;
-    if story.is_beside && story.name != "replace" {
+    if story.is_beside {
         return recoveries;
     }
     for_each_call(story, InjectedFault::Stop, |number, faulty| {
+        // Once it is answered only tidying is left, and one fault shows how that is taken up.
+        if fault != InjectedFault::Stop && is_answered(story, faulty) {
+            return;
+        }
         recoveries += for_each_call(story, fault, |again, second| {
             let about = format!("{}, stopped at call {number}, then {fault:?} at {again}", story.name);
             let test_project = stopped(story, &story.faulty(InjectedFault::Stop, number));
             if let Ok(fixture) = test_project.open(Arc::clone(second) as _) {
                 fixture.close();
             }
-            test_project.reopen().close();
+            let fixture = test_project.reopen();
             let is_old = || files(&test_project.tree()) == expected(story.before);
             assert!(story.is_done(&test_project) || is_old(), "{about}: {:?}", test_project.tree());
-            story.check_once(&test_project, &about);
+            let answer = story.call(&fixture);
+            fixture.close();
+            assert!(answer.is_ok() && story.is_done(&test_project), "{about}: {answer:?}");
+            let fixture = test_project.reopen();
+            let answer = story.call(&fixture);
+            fixture.close();
+            assert!(answer.is_ok() && story.is_done(&test_project), "{about}, again: {answer:?}");
         });
         let _ = stopped(story, faulty);
     });

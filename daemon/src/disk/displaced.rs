@@ -7,28 +7,89 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
 use parking_lot::Mutex;
 
-use super::ReadError;
-use super::journal::Journal;
-use super::staged_file::{DisplacedFile, DisplacedOwner, WriteError};
+use super::journal::{Journal, RecordTicket};
+use super::staged_file::{TempFile, WriteError};
 use super::staging::StagedIn;
 use super::syscalls::{self, NameIn, WriteSyscalls};
-use super::target_directory::remove_created;
+use super::target_directory::{CreatedDirectories, remove_created};
+use super::{Digest, ReadError};
 use crate::state_files;
 
 /// How long a displaced file is watched for late writes.
 const DISPLACED_GRACE: Duration = Duration::from_millis(100);
 const ARCHIVE_ATTEMPTS: usize = 3;
 const MAX_FILE_NAME_BYTES: usize = 255;
+
+/// What a rename displaced; it is kept under a temp name for a grace period.
+#[derive(Debug)]
+pub struct DisplacedFile {
+    pub temp: TempFile,
+    /// The directory in which it had been.
+    pub parent: Arc<OwnedFd>,
+    /// Whose place it had.
+    pub name: OsString,
+    /// What it held then.
+    pub digest: Digest,
+    /// Whose text it is.
+    pub owner: DisplacedOwner,
+    /// Directories that nobody needs any more if they are empty.
+    pub created: CreatedDirectories,
+    /// Held until it is put away.
+    pub mark: Option<Arc<FinishedMark>>,
+}
+
+/// Of a recorded write: when the last who holds it lets it go, nothing of the write lies around any more, and the next
+/// record of the journal says so.
+#[derive(Debug)]
+pub struct FinishedMark {
+    name: String,
+    finished: Arc<Mutex<Vec<String>>>,
+    /// Keeps the record where recovery looks for it.
+    ticket: Option<RecordTicket>,
+    is_void: AtomicBool,
+}
+
+impl FinishedMark {
+    pub(super) fn new(name: &str, finished: &Arc<Mutex<Vec<String>>>, ticket: Option<RecordTicket>) -> Arc<Self> {
+        let (name, finished) = (name.to_owned(), Arc::clone(finished));
+        Arc::new(Self { name, finished, ticket, is_void: AtomicBool::new(false) })
+    }
+
+    /// Something stays: recovery has to look at it.
+    pub(super) fn void(&self) {
+        self.is_void.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for FinishedMark {
+    fn drop(&mut self) {
+        if self.is_void.load(Ordering::Relaxed) {
+            self.ticket.take().into_iter().for_each(RecordTicket::leave_open);
+        } else {
+            self.finished.lock().push(std::mem::take(&mut self.name));
+        }
+    }
+}
+
+/// Whose text was displaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DisplacedOwner {
+    /// The user's: it is kept in the journal.
+    User,
+    /// Our own new one, which was taken back: nobody needs it.
+    Trellis,
+}
 
 /// Called when a late change was kept as a conflict copy: with the file's name and the copy's.
 pub type ConflictCallback = dyn Fn(&OsStr, &OsStr) + Send + Sync;

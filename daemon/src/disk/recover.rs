@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::displaced::{ConflictCallback, archive};
+use super::displaced::{ConflictCallback, DisplacedFile, DisplacedOwner, archive};
 use super::journal::{JournalFile, JournalRecord};
-use super::staged_file::{DisplacedFile, DisplacedOwner, RenameEvidence, StagedFile, WriteError};
+use super::staged_file::{RenameEvidence, StagedFile, WriteError};
 use super::staging::StagedIn;
 use super::syscalls::WriteSyscalls;
 use super::writer::{AtomicWriter, TreeLock};

@@ -13,14 +13,12 @@ use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
-use parking_lot::Mutex;
-
-use super::journal::{JournalFile, RecordTicket};
+use super::displaced::{DisplacedFile, DisplacedOwner};
+use super::journal::JournalFile;
 use super::staging::{NewTempFile, StagedIn, StagingArea};
 use super::syscalls::{self, NameIn, WriteSyscalls, copy_attributes, is_unsupported};
-use super::target_directory::{CreatedDirectories, TargetDirectory, remove_created};
+use super::target_directory::{TargetDirectory, remove_created};
 use super::writer::FileWrite;
 use super::{Digest, Expected, FileStamp, ReadError, RelativePath, RootDir, SymlinkPolicy, TempName};
 
@@ -138,66 +136,6 @@ pub(super) enum RenameEvidence {
     Same,
     /// Neither can be told: the temp file is gone, and the target does not hold the new text.
     Unclear,
-}
-
-/// What a rename displaced; it is kept under a temp name for a grace period.
-#[derive(Debug)]
-pub struct DisplacedFile {
-    pub temp: TempFile,
-    /// The directory in which it had been.
-    pub parent: Arc<OwnedFd>,
-    /// Whose place it had.
-    pub name: OsString,
-    /// What it held then.
-    pub digest: Digest,
-    /// Whose text it is.
-    pub owner: DisplacedOwner,
-    /// Directories that nobody needs any more if they are empty.
-    pub created: CreatedDirectories,
-    /// Held until it is put away.
-    pub mark: Option<Arc<FinishedMark>>,
-}
-
-/// Of a recorded write: when the last who holds it lets it go, nothing of the write lies around any more, and the next
-/// record of the journal says so.
-#[derive(Debug)]
-pub struct FinishedMark {
-    name: String,
-    finished: Arc<Mutex<Vec<String>>>,
-    /// Keeps the record where recovery looks for it.
-    ticket: Option<RecordTicket>,
-    is_void: AtomicBool,
-}
-
-impl FinishedMark {
-    pub(super) fn new(name: &str, finished: &Arc<Mutex<Vec<String>>>, ticket: Option<RecordTicket>) -> Arc<Self> {
-        let (name, finished) = (name.to_owned(), Arc::clone(finished));
-        Arc::new(Self { name, finished, ticket, is_void: AtomicBool::new(false) })
-    }
-
-    /// Something stays: recovery has to look at it.
-    pub(super) fn void(&self) {
-        self.is_void.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Drop for FinishedMark {
-    fn drop(&mut self) {
-        if self.is_void.load(Ordering::Relaxed) {
-            self.ticket.take().into_iter().for_each(RecordTicket::leave_open);
-        } else {
-            self.finished.lock().push(std::mem::take(&mut self.name));
-        }
-    }
-}
-
-/// Whose text was displaced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DisplacedOwner {
-    /// The user's: it is kept in the journal.
-    User,
-    /// Our own new one, which was taken back: nobody needs it.
-    Trellis,
 }
 
 impl StagedFile {

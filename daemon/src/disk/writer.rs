@@ -19,9 +19,9 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::displaced::{ConflictCallback, DisplacedArchiver};
+use super::displaced::{ConflictCallback, DisplacedArchiver, DisplacedFile, FinishedMark};
 use super::journal::{CallId, ChangeRecord, Journal, JournalRecord, JournalRetention, RecordTicket, RecordedAnswer};
-use super::staged_file::{DisplacedFile, FinishedMark, StagedFile, WriteError, WriteTarget};
+use super::staged_file::{StagedFile, WriteError, WriteTarget};
 use super::staging::StagingArea;
 use super::syscalls::WriteSyscalls;
 use super::target_directory::{CreatedDirectories, make_directories, remove_created};

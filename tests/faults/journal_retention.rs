@@ -63,7 +63,8 @@ fn r21_the_journal_keeps_to_its_bound_while_the_daemon_runs() {
     for number in 0..30 {
         let (find, replace) = (format!("{number} "), format!("{} ", number + 1));
         client.call_ok("vault_replace", json!({ "path": "note.md", "find": find, "replace": replace }));
-        most = most.max(bytes_below(&journal));
+        // What was displaced a moment ago is not kept yet: it is looked at once more before.
+        most = most.max(bytes_below(&journal).saturating_sub(bytes_below(&journal.join("staging"))));
     }
     wait_until("the last text is put away", || (bytes_below(&journal) > 8 * MIB).then_some(()));
     assert!(most <= 16 * MIB / 10 * 11, "{most} bytes");

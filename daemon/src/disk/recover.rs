@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use super::displaced::{ConflictCallback, DisplacedFile, DisplacedOwner, archive};
 use super::journal::{JournalFile, JournalRecord};
-use super::staged_file::{RenameEvidence, StagedFile, WriteError};
+use super::staged_file::{RenameEvidence, StagedFile, TempFile, WriteError};
 use super::staging::StagedIn;
 use super::syscalls::WriteSyscalls;
 use super::writer::{AtomicWriter, TreeLock};
@@ -275,13 +275,13 @@ impl Recovery<'_> {
     fn recover(&self, write: &CutOffWrite) -> Result<(RecoveryOutcome, bool), WriteError> {
         let CutOffWrite { record, is_aborted, is_seen } = write;
         let is_older_than = |age: Duration| record.at < self.now - age.as_millis() as i64;
-        let (mut files, mut missing) = (Vec::new(), false);
+        let (mut files, mut missing) = (Vec::new(), Vec::new());
         for (file, is_seen) in record.files.iter().zip(is_seen) {
             let reopened = StagedFile::reopen(&self.writer.staging, file);
             match reopened.and_then(|staged| CutOffFile::new(staged, *is_seen)) {
                 Ok(file) => files.push(file),
-                Err(WriteError::Read(ReadError::Missing | ReadError::TreeMissing)) => missing = true,
-                Err(_) if is_older_than(RECOVERY_RETRY_PERIOD) => missing = true,
+                Err(WriteError::Read(ReadError::Missing | ReadError::TreeMissing)) => missing.push(file),
+                Err(_) if is_older_than(RECOVERY_RETRY_PERIOD) => missing.push(file),
                 Err(error) => return Err(error),
             }
         }
@@ -289,7 +289,7 @@ impl Recovery<'_> {
         let _alone = TreeLock::acquire(roots.iter().map(Arc::as_ref));
         let outcome = match () {
             () if *is_aborted => undo_aborted(&files)?,
-            () if missing => outcome_without_directory(&files),
+            () if !missing.is_empty() => self.outcome_without_directory(&mut files, &missing)?,
             () => outcome(&mut files, is_older_than(CLAIM_PERIOD))?,
         };
         let journal = self.writer.journal();
@@ -303,7 +303,9 @@ impl Recovery<'_> {
             _ if !is_aborted => journal.append(&JournalRecord::abort(name))?,
             _ => {}
         }
-        match files.iter().try_for_each(|file| self.archive_remains(&file.staged)) {
+        let remains = files.iter().try_for_each(|file| self.archive_remains(&file.staged));
+        let put_away = remains.and_then(|()| missing.iter().try_for_each(|file| self.archive_staged(file)));
+        match put_away {
             Ok(()) => Ok((outcome, outcome != RecoveryOutcome::Unknown)),
             Err(error) => {
                 // The end is the same; what lies under a temp name may be somebody's words and waits for the next daemon.
@@ -312,6 +314,40 @@ impl Recovery<'_> {
                 Ok((outcome, false))
             }
         }
+    }
+
+    /// A directory of a write is gone, with whatever was in it. New texts that still lie in the staging directory have
+    /// never been there: then it did not happen, if the rest can be taken back. Else the other files stay as they are.
+    fn outcome_without_directory(
+        &self,
+        files: &mut [CutOffFile],
+        missing: &[&JournalFile],
+    ) -> Result<RecoveryOutcome, WriteError> {
+        let after = files.iter_mut().filter(|file| file.evidence == RenameEvidence::After);
+        let after: Vec<&mut StagedFile> = after.map(|file| &mut file.staged).collect();
+        let is_staged =
+            |file: &&JournalFile| Ok(self.staged_digest(file)?.is_some_and(|(_, digest)| digest == file.new));
+        let all_are_staged = missing.iter().map(is_staged).collect::<Result<Vec<bool>, WriteError>>()?;
+        if all_are_staged.iter().all(|is_staged| *is_staged) && take_back(&after)? {
+            return Ok(RecoveryOutcome::NotApplied);
+        }
+        Ok(if after.is_empty() { RecoveryOutcome::Unknown } else { RecoveryOutcome::Applied })
+    }
+
+    /// What lies in the staging directory of a file whose own directory is gone.
+    fn staged_digest(&self, file: &JournalFile) -> Result<Option<(TempFile, Digest)>, WriteError> {
+        let Some(name) = TempName::parse(&file.temp).filter(|_| file.staged_in == Some(StagedIn::Staging)) else {
+            return Ok(None);
+        };
+        let temp = self.writer.staging.staged(name);
+        Ok(temp.digest()?.map(|digest| (temp, digest)))
+    }
+
+    fn archive_staged(&self, file: &JournalFile) -> Result<(), WriteError> {
+        let Some((temp, digest)) = self.staged_digest(file)? else { return Ok(()) };
+        let owner = if digest == file.new { DisplacedOwner::Trellis } else { DisplacedOwner::User };
+        put_away(self.writer, self.writer.staging.syscalls.as_ref(), temp, (digest, owner))?;
+        Ok(())
     }
 
     fn archive_remains(&self, staged: &StagedFile) -> Result<(), WriteError> {
@@ -413,15 +449,6 @@ fn take_back(after: &[&mut StagedFile]) -> Result<bool, WriteError> {
     Ok(true)
 }
 
-/// A directory of a write is gone, with whatever was in it: the other files stay as they are.
-fn outcome_without_directory(files: &[CutOffFile]) -> RecoveryOutcome {
-    if files.iter().any(|file| file.evidence == RenameEvidence::After) {
-        RecoveryOutcome::Applied
-    } else {
-        RecoveryOutcome::Unknown
-    }
-}
-
 /// Puts away what earlier daemons left: in the staging directory, and in the directories in which they staged beside a
 /// target. No tree is walked.
 pub fn sweep(writer: &AtomicWriter, syscalls: &dyn WriteSyscalls) {
@@ -442,21 +469,30 @@ pub fn sweep(writer: &AtomicWriter, syscalls: &dyn WriteSyscalls) {
 
 /// What no record explains may be somebody's text, and is kept with the displaced ones.
 fn sweep_staging(staging: &RootDir, writer: &AtomicWriter, syscalls: &dyn WriteSyscalls) {
-    let Ok(directory) = staging.handle().map(Arc::new) else { return };
     for (_, name) in temp_files(staging) {
         if name.is_from(writer.id()) || writer.is_kept_for_recovery(&name) {
             continue;
         }
-        let temp = writer.staging.locate(name, StagedIn::Staging, &directory);
+        let temp = writer.staging.staged(name);
         let Ok(Some(digest)) = temp.digest() else { continue };
         let is_empty_or_mark = [&b""[..], temp.name.as_str().as_bytes()].map(Digest::of).contains(&digest);
         let owner = if is_empty_or_mark { DisplacedOwner::Trellis } else { DisplacedOwner::User };
-        let (parent, name) = (Arc::clone(&directory), temp.name.as_os_str().to_owned());
-        let displaced = DisplacedFile { temp, parent, name, digest, owner, created: Vec::new(), mark: None };
-        if let Err(error) = archive(&displaced, writer.journal(), syscalls, &|_, _| {}) {
+        if let Err(error) = put_away(writer, syscalls, temp, (digest, owner)) {
             tracing::warn!(%error, "a file of an earlier daemon could not be put away");
         }
     }
+}
+
+/// Archives a text of which only the staging directory knows.
+fn put_away(
+    writer: &AtomicWriter,
+    syscalls: &dyn WriteSyscalls,
+    temp: TempFile,
+    (digest, owner): (Digest, DisplacedOwner),
+) -> io::Result<()> {
+    let (parent, name) = (Arc::clone(&temp.directory), temp.name.as_os_str().to_owned());
+    let displaced = DisplacedFile { temp, parent, name, digest, owner, created: Vec::new(), mark: None };
+    archive(&displaced, writer.journal(), syscalls, &|_, _| {})
 }
 
 fn temp_files(directory: &RootDir) -> Vec<(RelativePath, TempName)> {

@@ -143,6 +143,11 @@ impl StagingArea {
         TempFile { directory: Arc::clone(directory), name, staged_in }
     }
 
+    /// A temp file of this name in the staging directory.
+    pub(super) fn staged(&self, name: TempName) -> TempFile {
+        TempFile { directory: Arc::clone(&self.directory), name, staged_in: StagedIn::Staging }
+    }
+
     /// A temp file for a target in this directory of a tree, which has this path.
     pub(super) fn new_file(
         self: &Arc<Self>,
@@ -215,7 +220,7 @@ impl StagingArea {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             created => created?,
         };
-        let temp = TempFile { directory: Arc::clone(&self.directory), name, staged_in: StagedIn::Staging };
+        let temp = self.staged(name);
         let is_other = |gid: &Gid| rustix::fs::fstat(&file).is_ok_and(|stat| stat.st_gid != gid.as_raw());
         if let Some(gid) = group.filter(is_other)
             && rustix::fs::fchown(&file, None, Some(gid)).is_err()

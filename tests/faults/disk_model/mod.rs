@@ -340,9 +340,9 @@ fn records(events: &[Event]) -> Vec<(u64, RecordBytes)> {
         match event {
             Event::Call(call, CallEvent::Begun) => current = Some(*call),
             Event::Call(..) => current = None,
+            // Which writes are finished is recorded between calls.
             Event::Data { file, offset, bytes } if !seen.insert(*file) => {
-                let call = current.expect("a record belongs to a call");
-                records.push((call, (*file, *offset, bytes.to_vec())));
+                records.extend(current.map(|call| (call, (*file, *offset, bytes.to_vec()))));
             }
             _ => {}
         }

@@ -28,8 +28,10 @@ impl Client {
         let stdout = child.stdout.take().expect("stdout is piped");
         let (sender, lines) = channel();
         std::thread::spawn(move || {
-            for line in BufReader::new(stdout).lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
+            let (mut stdout, mut line) = (BufReader::new(stdout), String::new());
+            // A proxy that was killed may have been in the middle of a line: what has no end is no message.
+            while stdout.read_line(&mut line).is_ok() && line.ends_with('\n') {
+                if sender.send(std::mem::take(&mut line)).is_err() {
                     break;
                 }
             }

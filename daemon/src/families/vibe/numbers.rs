@@ -35,7 +35,12 @@ pub fn find_task<'a>(task: &str, project: &str, filenames: &[&'a str]) -> Result
     }
     let wanted = task.bytes().all(|byte| byte.is_ascii_digit()).then(|| task.parse::<u64>().ok()).flatten();
     let Some(wanted) = wanted else { return Ok(None) };
-    let fitting: Vec<&'a str> = filenames.iter().filter(|filename| number(filename) == Some(wanted)).copied().collect();
+    let mut fitting: Vec<&'a str> =
+        filenames.iter().filter(|filename| number(filename) == Some(wanted)).copied().collect();
+    // Nobody means the copy of a conflict by its number while the task itself is there.
+    if fitting.iter().any(|filename| !is_conflict_copy(filename)) {
+        fitting.retain(|filename| !is_conflict_copy(filename));
+    }
     match fitting.as_slice() {
         [] => Ok(None),
         [one] => Ok(Some(one)),
@@ -45,6 +50,10 @@ pub fn find_task<'a>(task: &str, project: &str, filenames: &[&'a str]) -> Result
             Err(VibeError::AmbiguousTask { project: project.to_owned(), task: task.to_owned(), candidates })
         }
     }
+}
+
+fn is_conflict_copy(filename: &str) -> bool {
+    filename.contains(".conflict-")
 }
 
 #[cfg(test)]
@@ -70,7 +79,15 @@ mod tests {
 
     #[test]
     fn a_task_is_meant_by_name_or_number() {
-        let filenames = ["004-a.md", "05-b.md", "5-c.md", "notes.md", "6"];
+        let filenames = [
+            "004-a.conflict-20261118T122457Z.md",
+            "004-a.md",
+            "05-b.md",
+            "5-c.md",
+            "notes.md",
+            "6",
+            "8-d.conflict-x.md",
+        ];
         let check = |task: &str, expected: Result<Option<&str>, usize>| {
             let seen = find_task(task, "p", &filenames).map_err(|error| match error {
                 VibeError::AmbiguousTask { candidates, .. } => candidates.len(),
@@ -85,6 +102,7 @@ mod tests {
         check("5", Err(2));
         check("05-b", Ok(Some("05-b.md")));
         check("6", Ok(Some("6")));
+        check("8", Ok(Some("8-d.conflict-x.md")));
         check("9", Ok(None));
         check("", Ok(None));
         check("99999999999999999999999", Ok(None));

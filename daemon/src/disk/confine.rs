@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 use super::{ReadError, RelativePath};
 
-/// How often we try again while somebody keeps renaming a directory of the path.
+/// How often we try again while somebody keeps renaming what the path names.
 const MAX_OPEN_RETRIES: usize = 32;
 
 /// How opening without following links is enforced; all methods give the same answers.
@@ -119,7 +119,9 @@ pub(super) fn open_entry(directory: BorrowedFd<'_>, name: &OsStr) -> Result<Owne
 fn retry_open(open: impl Fn() -> rustix::io::Result<OwnedFd>) -> Result<OwnedFd, ReadError> {
     for _ in 0..MAX_OPEN_RETRIES {
         match open() {
-            Err(Errno::AGAIN | Errno::INTR) => {}
+            // `XDEV`: the kernel had found it below the root, and when it looked once more somebody had renamed it out of
+            // there, as our own writer does with a file that it replaces. A link would have been `LOOP`.
+            Err(Errno::AGAIN | Errno::INTR | Errno::XDEV) => {}
             opened => return opened.map_err(read_error),
         }
     }
@@ -134,7 +136,6 @@ pub(super) fn read_error(errno: Errno) -> ReadError {
         // Where a file stands in place of a directory, or a name is too long, nothing can exist.
         Errno::NOENT | Errno::NOTDIR | Errno::NAMETOOLONG => ReadError::Missing,
         Errno::ACCESS | Errno::PERM => ReadError::PermissionDenied,
-        Errno::XDEV => ReadError::OutsideTree,
         // Sockets, and devices without a driver.
         Errno::NXIO | Errno::NODEV | Errno::OPNOTSUPP => ReadError::NotRegular,
         other => ReadError::Io(os_error_text(&io::Error::from(other))),
@@ -183,8 +184,44 @@ mod tests {
         check(Errno::NAMETOOLONG, ReadError::Missing);
         check(Errno::ACCESS, ReadError::PermissionDenied);
         check(Errno::PERM, ReadError::PermissionDenied);
-        check(Errno::XDEV, ReadError::OutsideTree);
         check(Errno::NXIO, ReadError::NotRegular);
         check(Errno::MFILE, ReadError::Io("too many open files".to_owned()));
+    }
+
+    /// The writer does so with every file that it replaces, if its temp files lie elsewhere.
+    #[cfg(target_os = "linux")]
+    #[expect(clippy::disallowed_methods, reason = "tests make the files that are looked at")]
+    #[test]
+    fn a_file_that_is_exchanged_for_one_outside_is_there_all_the_time() {
+        use std::fs::{self, File};
+        use std::sync::atomic::{AtomicBool, Ordering};
+        use std::time::{Duration, Instant};
+
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+
+        let home = tempfile::TempDir::new().expect("a directory");
+        let at = |name: &str| home.path().join(name);
+        fs::create_dir(at("tree")).expect("a directory");
+        let (inside, outside) = (at("tree/file.md"), at("other"));
+        for path in [&inside, &outside] {
+            fs::write(path, "").expect("a file");
+        }
+        let (root, path) = (File::open(at("tree")).expect("a root"), RelativePath::parse("file.md").expect("a path"));
+        let over = AtomicBool::new(false);
+        let refused = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !over.load(Ordering::Relaxed) {
+                    renameat_with(CWD, &inside, CWD, &outside, RenameFlags::EXCHANGE).expect("an exchange");
+                }
+            });
+            let refused = Confinement::all().into_iter().find_map(|confinement| {
+                let end = Instant::now() + Duration::from_millis(500);
+                let opened = || (Instant::now() < end).then(|| confinement.open(root.as_fd(), &path));
+                std::iter::from_fn(opened).find_map(Result::err).map(|read_error| (confinement, read_error))
+            });
+            over.store(true, Ordering::Relaxed);
+            refused
+        });
+        assert_eq!(refused, None);
     }
 }

@@ -286,7 +286,7 @@ impl AtomicWriter {
         let finished = std::mem::take(&mut *self.finished.lock());
         // Without it the next daemon looks at these writes for nothing.
         if !finished.is_empty() {
-            let _ = self.journal.append(&JournalRecord::of_finished(finished));
+            let _ = self.journal.append_finished(finished);
         }
     }
 

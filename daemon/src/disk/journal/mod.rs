@@ -138,15 +138,31 @@ impl Journal {
         Ok(())
     }
 
+    /// Says that nothing of these writes lies around any more. That only saves the next daemon a look at them, so nothing
+    /// is forgotten to make room for it.
+    pub fn append_finished(&self, names: Vec<String>) -> io::Result<()> {
+        let reserved = self.reserve_in(&JournalRecord::of_finished(names), || self.try_new_segment())?;
+        self.write_reserved(reserved).map(drop)
+    }
+
     /// Reserves space for a record, and for one that aborts it. Nothing is in the journal yet.
     pub fn reserve(&self, entry: &JournalRecord) -> io::Result<ReservedRecord> {
+        self.reserve_in(entry, || self.new_segment())
+    }
+
+    /// The same, in a segment that is in use or in a new one.
+    fn reserve_in(
+        &self,
+        entry: &JournalRecord,
+        new_segment: impl FnOnce() -> io::Result<LogSegment>,
+    ) -> io::Result<ReservedRecord> {
         let record = segment::encode(entry)?;
         let abort = if entry.aborts.is_none() { ABORT_RESERVE_BYTES } else { 0 };
         let fits = |segment: &LogSegment| segment.end + (record.len() + abort) as u64 <= LOG_SEGMENT_BYTES as u64;
         let mut free = self.free.lock();
         let found = free.iter().position(fits).map(|place| free.swap_remove(place));
         drop(free);
-        let segment = found.map_or_else(|| self.new_segment(), Ok)?;
+        let segment = found.map_or_else(new_segment, Ok)?;
         Ok(ReservedRecord { segment, record })
     }
 

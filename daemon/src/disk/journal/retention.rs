@@ -67,17 +67,22 @@ impl Keeper {
         self.bytes.fetch_add(bytes.cast_signed(), Ordering::Relaxed);
     }
 
-    /// Forgets what is too old, and then the oldest until there is room. `others` take room and must stay. Whether
+    /// Forgets what is too old, and then the oldest until there is room. `others` take room and must stay. For others'
+    /// sake texts go before records: without its record a write whose answer was lost would be done twice. Whether
     /// anything went.
-    pub(super) fn prune(&self, files: &[PathBuf], others: &[PathBuf], room: RoomFor) -> bool {
+    pub(super) fn prune(&self, (records, texts): (&[PathBuf], &[PathBuf]), others: &[PathBuf], room: RoomFor) -> bool {
         let _one = self.pruning.lock();
         let counted = self.bytes.load(Ordering::Relaxed);
         let (limits, now) = (self.limits(), self.clock.now());
         let size = |path: &PathBuf| fs::symlink_metadata(path).map_or(0, |metadata| metadata.len());
-        let kept = files.iter().filter_map(|path| self.clock.kept_since(path).map(|(since, size)| (since, size, path)));
-        let mut kept: Vec<(Duration, u64, &PathBuf)> = kept.collect();
+        let go_last = matches!(room, RoomFor::Others(_));
+        let files = records.iter().map(|path| (go_last, path)).chain(texts.iter().map(|path| (false, path)));
+        let kept = files.filter_map(|(goes_last, path)| {
+            self.clock.kept_since(path).map(|(since, size)| (goes_last, since, size, path))
+        });
+        let mut kept: Vec<(bool, Duration, u64, &PathBuf)> = kept.collect();
         kept.sort();
-        let before = others.iter().map(size).sum::<u64>() + kept.iter().map(|(_, size, _)| size).sum::<u64>();
+        let before = others.iter().map(size).sum::<u64>() + kept.iter().map(|(_, _, size, _)| size).sum::<u64>();
         let target = match room {
             RoomFor::More(more) if before + more > limits.bytes => {
                 (limits.bytes / 100 * PRUNED_PERCENT).saturating_sub(more)
@@ -86,7 +91,7 @@ impl Keeper {
             RoomFor::Others(wanted) => before.saturating_sub(wanted),
         };
         let mut total = before;
-        for (since, size, path) in kept {
+        for (_, since, size, path) in kept {
             if now.saturating_sub(since) > limits.age || total > target {
                 state_files::remove(path);
                 total -= size;

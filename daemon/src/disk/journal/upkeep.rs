@@ -100,9 +100,8 @@ impl Journal {
         let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten().map(|entry| entry.path());
         let is_kept =
             |path: &PathBuf| [DONE_PREFIX, BROKEN_PREFIX].iter().any(|kept| file_name(path).starts_with(kept));
-        let (mut kept, others): (Vec<_>, Vec<_>) = entries.partition(is_kept);
-        kept.extend(displaced_texts(&self.directory.join("old")));
-        self.keeper.prune(&kept, &others, room)
+        let (records, others): (Vec<_>, Vec<_>) = entries.partition(is_kept);
+        self.keeper.prune((&records, &displaced_texts(&self.directory.join("old"))), &others, room)
     }
 
     fn retire_idle(&self) {
@@ -204,6 +203,20 @@ mod tests {
         }
         let bytes = directory_bytes(directory.path());
         assert!(bytes > BOUND / 2, "no more goes than must: {bytes}");
+    }
+
+    #[test]
+    fn r8_on_a_full_disk_texts_are_forgotten_before_answers() {
+        let directory = TempDir::new().expect("a directory");
+        let first = journal(directory.path(), "a");
+        first.append(&entry(1)).expect("it is written");
+        first.look_at_clock(epoch_millis());
+        let text = keep_text(&first, &"x".repeat(8 * LOG_SEGMENT_BYTES));
+        assert!(first.give_way() && !text.exists());
+        let second = journal(directory.path(), "b");
+        assert_eq!(second.recovered(Duration::MAX).expect("it reads"), [entry(1)], "the text was enough");
+        assert!(first.give_way());
+        assert_eq!(second.recovered(Duration::MAX).expect("it reads"), [], "a write that is to be made is worth more");
     }
 
     #[test]

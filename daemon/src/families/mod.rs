@@ -12,6 +12,9 @@ pub mod edit;
 /// What search may know about files.
 pub mod facts;
 
+/// What all families share: items.
+pub mod item;
+
 /// Arguments: a table per tool gives schema, reader and refusals.
 pub mod fields;
 
@@ -63,6 +66,7 @@ use trellis_protocol::Failure;
 pub use catalogue::{Catalogue, FoundTool, ListedTool, Registry, ToolLookup};
 use edit::{Edit, EditError};
 use facts::DocumentSource;
+use item::ItemFace;
 pub use progress::{ProgressReporter, ProgressStep};
 pub use resource::{
     CompletionRequest, ListedOn, Prompt, PromptArgument, PromptText, Resource, ResourceContent, ResourceEntry,
@@ -125,6 +129,11 @@ pub trait Family {
 
     /// The files of its trees that can be found by their words, if any.
     fn documents() -> Option<DocumentSource> {
+        None
+    }
+
+    /// Its items, if its files hold any.
+    fn items() -> Option<ItemFace> {
         None
     }
 
@@ -219,6 +228,8 @@ pub struct FamilyDescriptor {
     pub trees: fn(&SessionContext) -> Vec<TreeLocation>,
     /// The files of its trees that can be found by their words.
     pub documents: Option<DocumentSource>,
+    /// Its items, if its files hold any.
+    pub items: Option<ItemFace>,
     /// Who should hear of a changed file.
     pub notices: fn(&Path, ChangeKind) -> Vec<Notice>,
     /// What is written a moment after one of its writes was answered.
@@ -243,6 +254,7 @@ impl FamilyDescriptor {
             project_marks: F::PROJECT_MARKS,
             trees: F::trees,
             documents: F::documents(),
+            items: F::items(),
             notices: F::notices,
             derived_files: F::derived_files(),
         }

@@ -7,10 +7,12 @@ use std::ops::Range;
 use std::path::Path;
 
 use jiff::civil::Date;
+use serde_json::Value;
 
 use super::SessionContext;
 use super::facts::Chunk;
 use crate::disk::TreeLocation;
+use crate::text::headings::headings;
 
 /// What a family says about items.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +26,8 @@ pub struct ItemFace {
     pub items: fn(&str, &[u8]) -> FileItems,
     /// In which file an item is, by its key; none if no item has such a key.
     pub home: fn(&ItemKey) -> Option<ItemHome>,
+    /// What is shown of an item beside its text when it is opened alone, from its file's path and bytes.
+    pub details: fn(&str, &[u8], &Item) -> ItemDetails,
     /// Larger files hold none, in bytes.
     pub size_limit: u64,
 }
@@ -116,6 +120,35 @@ pub struct Item {
     pub sections: Vec<Chunk>,
     /// The first lines, for kinds whose text is shown in lists.
     pub excerpt: Vec<String>,
+}
+
+/// What is shown of an item that is opened alone.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ItemDetails {
+    /// Its text, where that is no part of the file's.
+    pub text: Option<String>,
+    /// In this order.
+    pub fields: Vec<(&'static str, ItemDetail)>,
+}
+
+/// One field of an item that is opened alone.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ItemDetail {
+    Value(Value),
+    /// Other items of the same tree, by their addresses.
+    Addresses(Vec<ItemKey>),
+    /// The same, with title and status.
+    Related(Vec<RelatedItem>),
+    /// The whole text of another item, in what the budget leaves.
+    Text(ItemKey),
+}
+
+/// An item, as another one shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RelatedItem {
+    pub key: ItemKey,
+    pub title: String,
+    pub status: Option<String>,
 }
 
 /// The part of an address behind the project, unescaped.
@@ -223,6 +256,30 @@ impl ItemLane {
     pub fn named(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|lane| lane.word() == word)
     }
+}
+
+/// Lines of an excerpt, and characters of each.
+const EXCERPT: (usize, usize) = (6, 160);
+
+/// The first lines of a text that are not blank, without their hashes.
+pub fn excerpt(body: &str) -> Vec<String> {
+    let shown = |line: &str| cut(line.trim_start_matches('#').trim(), EXCERPT.1);
+    body.lines().map(shown).filter(|line| !line.is_empty()).take(EXCERPT.0).collect()
+}
+
+/// The sections of a text from a place on: one for each heading, and what stands before the first.
+pub fn sections(text: &str, from: usize) -> Vec<Chunk> {
+    let mut sections = Vec::new();
+    let (mut heading, mut start) = (None, from);
+    for next in headings(&text[from..]) {
+        let title = Some(format!("{} {}", "#".repeat(next.level), next.text));
+        let content = start..from + next.start;
+        sections.push(Chunk { heading: std::mem::replace(&mut heading, title), content, boost: 1.0 });
+        start = from + next.end;
+    }
+    sections.push(Chunk { heading, content: start..text.len(), boost: 1.0 });
+    sections.retain(|section| section.heading.is_some() || !text[section.content.clone()].trim().is_empty());
+    sections
 }
 
 /// A title is one line of at most so many characters.

@@ -15,6 +15,12 @@ pub mod facts;
 /// What all families share: items.
 pub mod item;
 
+/// Words for how far something is.
+pub mod statuses;
+
+/// What replaced what, and what points where, as texts say it.
+pub mod references;
+
 /// Arguments: a table per tool gives schema, reader and refusals.
 pub mod fields;
 

@@ -11,6 +11,7 @@ use crate::arguments;
 use crate::families::error::ArgumentError;
 use crate::families::fields::{object, rows_of};
 use crate::families::shapes::{Shape, integer, list, one_of, project_root, shape, text};
+use crate::families::statuses;
 
 /// The most tags of a task.
 const TAGS: usize = 10;
@@ -149,7 +150,8 @@ fn description() -> impl Shape<Value = String> {
 
 fn lane() -> impl Shape<Value = Lane> {
     let wanted = "one of `backlog`, `todo`, `in_progress`, `code_review`, `done`, `recovery`";
-    one_of(Lane::ALL.map(Lane::word), wanted, Lane::named)
+    let named = |word: &str| Lane::named(statuses::BOARD.meant(word)?);
+    one_of(Lane::ALL.map(Lane::word), wanted, named)
         .hint("Use one of backlog, todo, in_progress, code_review, done, recovery.")
 }
 
@@ -350,10 +352,10 @@ mod tests {
             ("description", json!(["x"]), Err(("description", "must be a text, not `[\"x\"]`"))),
             (
                 "lane",
-                json!("review"),
+                json!("someday"),
                 Err((
                     "lane",
-                    "must be one of `backlog`, `todo`, `in_progress`, `code_review`, `done`, `recovery`, not `review`",
+                    "must be one of `backlog`, `todo`, `in_progress`, `code_review`, `done`, `recovery`, not `someday`",
                 )),
             ),
             (

@@ -31,11 +31,15 @@ pub mod edits;
 /// The table of tools.
 pub mod tools;
 
+/// Tasks as items.
+pub mod items;
+
 /// What can go wrong.
 pub mod error;
 
 use trellis_protocol::Failure;
 
+use super::item::ItemFace;
 use super::{ErrorFormat, Family, ToolNaming};
 use crate::disk::RelativePath;
 use crate::families::Tool;
@@ -56,6 +60,10 @@ impl Family for Board {
 
     fn tools() -> Vec<Tool> {
         tools::table()
+    }
+
+    fn items() -> Option<ItemFace> {
+        Some(items::FACE)
     }
 
     fn read_only() -> Failure {

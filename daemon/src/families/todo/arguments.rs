@@ -14,6 +14,7 @@ use crate::arguments;
 use crate::families::error::ArgumentError;
 use crate::families::fields::{Argument, FirstError, Object, ObjectSchema, object, rows_of};
 use crate::families::shapes::{Shape, boolean, integer, list, one_of, project_root, shape, text};
+use crate::families::statuses;
 use crate::text::headings::heading;
 
 /// A task begins with so many sub-tasks at most.
@@ -212,12 +213,14 @@ fn task_id() -> impl Shape<Value = TaskId> {
 
 fn status() -> impl Shape<Value = Status> {
     let words = Status::ALL.map(Status::word);
-    one_of(words, "`todo`, `in_progress` or `done`", Status::named).code("INVALID_STATUS")
+    let named = |word: &str| Status::named(statuses::TODO.meant(word)?);
+    one_of(words, "`todo`, `in_progress` or `done`", named).code("INVALID_STATUS")
 }
 
 fn adr_status() -> impl Shape<Value = AdrStatus> {
     let words = AdrStatus::ALL.map(AdrStatus::word);
-    one_of(words, "`Proposed`, `Accepted` or `Deprecated`", AdrStatus::named).code("INVALID_STATUS")
+    let named = |word: &str| AdrStatus::named(statuses::decision_meant(word)?);
+    one_of(words, "`Proposed`, `Accepted` or `Deprecated`", named).code("INVALID_STATUS")
 }
 
 /// A text on one line that is not empty.

@@ -49,7 +49,7 @@ fn first_title(text: &str) -> Option<&str> {
     headings(text).find(|(level, _, _)| *level == 1).map(|(_, title, _)| title)
 }
 
-fn chunks(text: &str) -> Vec<Chunk> {
+pub(super) fn chunks(text: &str) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     let (mut heading, mut start) = (None, begin(text));
     for (level, name, line) in headings(text) {

@@ -63,6 +63,9 @@ pub mod tools;
 /// The table of resources.
 pub mod resources;
 
+/// Tasks, contexts and records as items.
+pub mod items;
+
 /// What the shared search may know.
 pub mod facts;
 
@@ -78,6 +81,7 @@ use serde_json::{Map, Value};
 use trellis_protocol::Failure;
 
 use super::facts::DocumentSource;
+use super::item::ItemFace;
 use super::{ErrorFormat, Family, Notice, ToolNaming};
 use crate::disk::{RelativePath, TreeLocation};
 use crate::families::edit::{Edit, EditError};
@@ -116,6 +120,10 @@ impl Family for Todo {
 
     fn documents() -> Option<DocumentSource> {
         Some(DocumentSource { wanted: facts::wanted, facts: facts::facts })
+    }
+
+    fn items() -> Option<ItemFace> {
+        Some(items::FACE)
     }
 
     fn notices(path: &Path, kind: ChangeKind) -> Vec<Notice> {

@@ -24,11 +24,15 @@ pub mod reserved;
 /// The table of tools.
 pub mod tools;
 
+/// Files as items.
+pub mod items;
+
 /// What can go wrong.
 pub mod error;
 
 use trellis_protocol::Failure;
 
+use super::item::ItemFace;
 use super::{ErrorFormat, Family, ToolNaming};
 use crate::disk::{RelativePath, TreeLocation};
 use crate::families::edit::EditError;
@@ -54,6 +58,10 @@ impl Family for Vault {
 
     fn trees(session: &SessionContext) -> Vec<TreeLocation> {
         vec![model::place(session, None)]
+    }
+
+    fn items() -> Option<ItemFace> {
+        Some(items::FACE)
     }
 
     fn read_only() -> Failure {

@@ -63,6 +63,9 @@ pub mod tools;
 /// The format as texts to read.
 pub mod resources;
 
+/// Plans and their tasks as items.
+pub mod items;
+
 /// What can go wrong.
 pub mod error;
 
@@ -73,6 +76,7 @@ mod properties;
 use serde_json::{Map, Value};
 use trellis_protocol::Failure;
 
+use super::item::ItemFace;
 use super::{ErrorFormat, Family, ToolNaming};
 use crate::disk::RelativePath;
 use crate::families::edit::EditError;
@@ -98,6 +102,10 @@ impl Family for Vine {
 
     fn resources() -> Vec<Resource> {
         resources::table()
+    }
+
+    fn items() -> Option<ItemFace> {
+        Some(items::FACE)
     }
 
     fn read_only() -> Failure {

@@ -19,6 +19,9 @@ mod todo;
 /// All families at once.
 mod all_families;
 
+/// Items of all families.
+mod items;
+
 /// Reading and writing the vault.
 mod vault;
 

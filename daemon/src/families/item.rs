@@ -24,12 +24,36 @@ pub struct ItemFace {
     pub wanted: fn(&str) -> bool,
     /// The items of a file, from its path in the tree and its bytes.
     pub items: fn(&str, &[u8]) -> FileItems,
+    /// What stands in an address between `FAMILY://` and the project.
+    pub prefix: &'static str,
+    /// What an address of the family names, by project, path and fragment; none if it is no address.
+    pub target: fn(&str, &str, Option<&str>) -> Option<AddressTarget>,
+    /// What a short form names in the session's own project: `T001`.
+    pub short_form: fn(&str) -> Option<ItemKey>,
     /// In which file an item is, by its key; none if no item has such a key.
     pub home: fn(&ItemKey) -> Option<ItemHome>,
+    /// Another item of the same tree that is shown with one: a task's context.
+    pub companion: fn(&ItemKey) -> Option<ItemKey>,
     /// What is shown of an item beside its text when it is opened alone, from its file's path and bytes.
     pub details: fn(&str, &[u8], &Item) -> ItemDetails,
     /// Larger files hold none, in bytes.
     pub size_limit: u64,
+}
+
+/// What an address names, before it is known whether that exists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum AddressTarget {
+    /// An item, and the part of it that a fragment names.
+    Item(ItemKey, Option<String>),
+    /// A resource of the family that is no item.
+    Resource,
+}
+
+impl AddressTarget {
+    /// A file as a whole, or a part of it.
+    pub fn file(path: &str, fragment: Option<&str>) -> Option<Self> {
+        (!path.is_empty()).then(|| Self::Item(ItemKey::path(path), fragment.map(str::to_owned)))
+    }
 }
 
 /// Where the items of one project are.
@@ -125,6 +149,8 @@ pub struct Item {
 /// What is shown of an item that is opened alone.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ItemDetails {
+    /// Why its text is shown to nobody.
+    pub unreadable: Option<&'static str>,
     /// Its text, where that is no part of the file's.
     pub text: Option<String>,
     /// In this order.
@@ -175,10 +201,8 @@ impl ItemKey {
 pub enum ItemLink {
     /// As it is written.
     Address(String),
-    /// `#T001`: a task of the same project.
-    Task(String),
-    /// `ADR-001`: a decision of the same project.
-    Decision(u16),
+    /// `T001`, `ADR-1`: an item of the same project.
+    ShortForm(String),
     /// A relative link, as a path in the same tree.
     File(String),
 }

@@ -15,6 +15,12 @@ pub mod facts;
 /// What all families share: items.
 pub mod item;
 
+/// Addresses of items, read and written.
+pub mod address;
+
+/// The items of several trees at one moment.
+pub mod item_set;
+
 /// Words for how far something is.
 pub mod statuses;
 
@@ -61,6 +67,8 @@ pub mod vault;
 
 pub mod board;
 
+pub mod trellis;
+
 #[cfg(test)]
 mod codes;
 
@@ -87,6 +95,7 @@ use crate::trees::ChangeKind;
 /// All families, in the order in which their tools are listed.
 pub fn all() -> Vec<FamilyDescriptor> {
     vec![
+        FamilyDescriptor::of::<trellis::Trellis>(),
         FamilyDescriptor::of::<vibe::Vibe>(),
         FamilyDescriptor::of::<todo::Todo>(),
         FamilyDescriptor::of::<vine::Vine>(),

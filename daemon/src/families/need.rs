@@ -6,8 +6,9 @@
 use std::fmt;
 
 use super::facts::{Hits, ReindexCounts, ReindexRequest, Search, SearchError, SearchRequest};
+use super::item_set::{ItemSet, Items, ItemsError, ItemsRequest, OpenRequest, OpenedUri};
 use crate::clock::Now;
-use crate::disk::{DiskReader, DiskRequest, InlineAttempt, ReadMode};
+use crate::disk::{DiskReader, DiskRequest, InlineAttempt, ReadError, ReadMode};
 use crate::families::{ProgressReporter, SessionContext};
 use crate::ids;
 
@@ -17,6 +18,8 @@ pub struct ReadContext<'a> {
     pub disk: DiskReader<'a>,
     /// None where nothing is searched.
     pub search: Option<&'a dyn Search>,
+    /// None where no items are kept.
+    pub items: Option<&'a dyn Items>,
     pub session: &'a SessionContext,
     /// Receives the progress of a long read.
     pub reporter: &'a ProgressReporter,
@@ -91,6 +94,26 @@ impl Need for ReindexRequest {
     fn fetch(self, context: &ReadContext<'_>) -> Option<Self::Output> {
         Some(context.search.ok_or_else(no_index).and_then(|index| index.reindex(&self, context)))
     }
+}
+
+impl Need for ItemsRequest {
+    type Output = Result<ItemSet, ItemsError>;
+
+    fn fetch(self, context: &ReadContext<'_>) -> Option<Self::Output> {
+        Some(context.items.ok_or_else(no_items).and_then(|items| items.items(&self, context)))
+    }
+}
+
+impl Need for OpenRequest {
+    type Output = Result<OpenedUri, ItemsError>;
+
+    fn fetch(self, context: &ReadContext<'_>) -> Option<Self::Output> {
+        Some(context.items.ok_or_else(no_items).and_then(|items| items.open(&self, context)))
+    }
+}
+
+fn no_items() -> ItemsError {
+    ItemsError::Read(ReadError::Io("no items are kept here".to_owned()))
 }
 
 fn no_index() -> SearchError {
@@ -207,7 +230,13 @@ impl<N: Need> Need for Vec<N> {
 #[cfg(test)]
 pub(crate) fn with_context<T>(session: &SessionContext, run: impl FnOnce(&ReadContext<'_>) -> T) -> T {
     let (disk, reporter) = (crate::disk::TestDisk::default(), ProgressReporter::default());
-    run(&ReadContext { disk: disk.reader(session.directories()), search: None, session, reporter: &reporter })
+    run(&ReadContext {
+        disk: disk.reader(session.directories()),
+        search: None,
+        items: None,
+        session,
+        reporter: &reporter,
+    })
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ fn task_at(text: &str, hash: usize) -> Option<ItemLink> {
     let is_id = id.starts_with('T') && id[1..].bytes().all(|byte| byte.is_ascii_digit());
     let is_alone = !text[hash + 5..].starts_with(|letter: char| letter.is_ascii_alphanumeric())
         && !text[..hash].ends_with(|letter: char| letter.is_alphanumeric() || letter == '/');
-    (is_id && is_alone).then(|| ItemLink::Task(id.to_owned()))
+    (is_id && is_alone).then(|| ItemLink::ShortForm(id.to_owned()))
 }
 
 /// `ADR-001`
@@ -70,8 +70,8 @@ fn decision_at(text: &str, at: usize) -> Option<ItemLink> {
     let digits = number.bytes().take_while(u8::is_ascii_digit).count();
     let is_alone = !text[..at].ends_with(|letter: char| letter.is_alphanumeric())
         && !number[digits..].starts_with(|letter: char| letter.is_alphanumeric());
-    let number = number[..digits].parse().ok().filter(|number| (1..=999).contains(number) && is_alone)?;
-    Some(ItemLink::Decision(number))
+    let number: u16 = number[..digits].parse().ok().filter(|number| (1..=999).contains(number) && is_alone)?;
+    Some(ItemLink::ShortForm(format!("ADR-{number}")))
 }
 
 /// `](path "title")`, where the bracket closes the words of a Markdown link.
@@ -175,7 +175,11 @@ mod tests {
         check("https://a.b/ xtodo://p/T001 todo:// #T0012 #Tabc MADR-1 ADR-1a ADR-0", &[]);
         check(
             "#T001 #T001 (#T002) ADR-001",
-            &[ItemLink::Task("T001".into()), ItemLink::Task("T002".into()), ItemLink::Decision(1)],
+            &[
+                ItemLink::ShortForm("T001".into()),
+                ItemLink::ShortForm("T002".into()),
+                ItemLink::ShortForm("ADR-1".into()),
+            ],
         );
         check(
             "[a](b.md) [c](<../tasks/x y.md>) [d](./e%20f.md#g \"t\") [x](/abs) [y](https://z) [z](../../../up.md) [](#here)",

@@ -14,9 +14,11 @@ use jiff::tz::TimeZone;
 use parking_lot::RwLock;
 
 mod error;
+mod names;
 mod store;
 
 pub use error::{Interface, NotAProject, ProjectError, ProjectSelector};
+pub use names::{NameError, ProjectNames};
 pub use store::ProjectStore;
 
 use crate::clock::Now;
@@ -120,6 +122,13 @@ impl ProjectRegistry {
         configured.or_else(started)
     }
 
+    /// All of them by their names, with the session's own.
+    pub fn names(&self, session: &SessionDirectories<'_>) -> ProjectNames {
+        let launched = self.session_directory(session).or_else(|| pick_host_root(session));
+        let own = launched.map(|start| self.project_of(&start));
+        ProjectNames::new(self.projects.read().iter().cloned().collect(), own)
+    }
+
     /// The directory, if it is a project or part of one.
     pub fn in_project(&self, directory: &Path) -> Option<PathBuf> {
         let directory = canonical(directory)?;
@@ -212,6 +221,15 @@ fn started_nowhere(session: &SessionDirectories<'_>) -> NotAProject {
         Some(directory) if canonical(directory).is_some() => NotAProject::HomeOrRoot,
         Some(_) => NotAProject::NotThere,
     }
+}
+
+/// Where the main worktree is, of which a directory is another one. No program is run for this.
+pub fn main_worktree(directory: &Path) -> Option<PathBuf> {
+    let link = fs::read_to_string(directory.join(".git")).ok()?;
+    let git = directory.join(link.strip_prefix("gitdir:")?.trim());
+    // `MAIN/.git/worktrees/NAME`
+    let common = git.parent().filter(|above| above.ends_with("worktrees"))?.parent()?;
+    canonical(common.parent().filter(|_| common.ends_with(".git"))?)
 }
 
 /// The only root, else the first that is marked, else the first.

@@ -12,8 +12,8 @@ use super::parse::parse;
 use crate::disk::TreeLocation;
 use crate::families::facts::Chunk;
 use crate::families::item::{
-    FileItems, Item, ItemDetail, ItemDetails, ItemFace, ItemHome, ItemKey, ItemKind, ItemTree, TreeFiles, TreeOwner,
-    one_line,
+    AddressTarget, FileItems, Item, ItemDetail, ItemDetails, ItemFace, ItemHome, ItemKey, ItemKind, ItemTree,
+    TreeFiles, TreeOwner, one_line,
 };
 use crate::families::{SessionContext, references, statuses};
 use crate::projects::ProjectSelector;
@@ -22,6 +22,13 @@ pub const FACE: ItemFace = ItemFace {
     tree,
     wanted: |path| path.ends_with(".json"),
     items,
+    prefix: "",
+    target: |_, path, fragment| {
+        let is_id = fragment.is_none() && !path.is_empty() && !path.contains('/');
+        is_id.then(|| AddressTarget::Item(ItemKey::path(path), None))
+    },
+    companion: |_| None,
+    short_form: |word| word.starts_with("task-").then(|| ItemKey::path(word)),
     home: |key| (key.fragment.is_none() && !key.path.contains('/')).then_some(ItemHome::Anywhere),
     details,
     size_limit: FILE_LIMIT,
@@ -113,6 +120,7 @@ fn details(_: &str, bytes: &[u8], item: &Item) -> ItemDetails {
     let mut shown = task.shown(lane);
     let text = shown.shift_remove("description");
     ItemDetails {
+        unreadable: None,
         text: Some(text.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned()),
         fields: vec![("card", ItemDetail::Value(shown.into()))],
     }

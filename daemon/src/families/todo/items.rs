@@ -9,17 +9,20 @@ use super::adr::Adr;
 use super::facts::{chunks, wanted};
 use super::index_file::slug_of;
 use super::lines::begin;
-use super::model::{ADRS, AdrStatus, CONTEXTS, FILE_LIMIT, MAX_NUMBER, Status, TASK_FILE, TaskId, adr_number, place};
+use super::model::{
+    ADRS, AdrStatus, CONTEXTS, FILE_LIMIT, INDEX_FILE, MAX_NUMBER, Status, TASK_FILE, TaskId, adr_number, place,
+};
 use super::parse::{SubTask, Task, TaskFile, UnnumberedTask};
 use crate::families::SessionContext;
 use crate::families::facts::Chunk;
 use crate::families::item::{
-    FileItems, Item, ItemDetail, ItemDetails, ItemFace, ItemHome, ItemKey, ItemKind, ItemTree, TreeFiles, TreeOwner,
-    one_line,
+    AddressTarget, FileItems, Item, ItemDetail, ItemDetails, ItemFace, ItemHome, ItemKey, ItemKind, ItemTree,
+    TreeFiles, TreeOwner, one_line,
 };
 use crate::families::{references, statuses};
 
-pub const FACE: ItemFace = ItemFace { tree, wanted, items, home, details, size_limit: FILE_LIMIT };
+pub const FACE: ItemFace =
+    ItemFace { tree, wanted, items, prefix: "", target, short_form, home, companion, details, size_limit: FILE_LIMIT };
 
 fn tree(_: &SessionContext, project: Option<&Path>) -> ItemTree {
     ItemTree { place: place(project), owner: TreeOwner::Project, files: TreeFiles::Watched }
@@ -133,6 +136,45 @@ fn record(number: u16, path: &str, bytes: &[u8]) -> Item {
     }
 }
 
+/// What an address names; the names of files are other names of what is in them.
+fn target(_: &str, path: &str, fragment: Option<&str>) -> Option<AddressTarget> {
+    let place = fragment.map(str::to_owned);
+    match (path.split_once('/'), fragment) {
+        (None, None) if matches!(path, INDEX_FILE | TASK_FILE) => Some(AddressTarget::Resource),
+        (None, Some(line)) if path == TASK_FILE && is_line(line) => {
+            Some(AddressTarget::Item(ItemKey::within(path, line), None))
+        }
+        (None, None) => Some(AddressTarget::Item(ItemKey::path(TaskId::parse(path)?.to_string()), None)),
+        (Some((CONTEXTS, name)), _) => {
+            let id = TaskId::parse(name).or_else(|| TaskId::of_context(name))?;
+            Some(AddressTarget::Item(ItemKey::path(format!("{CONTEXTS}/{id}")), place))
+        }
+        (Some((ADRS, name)), _) => {
+            let number = record_number(name).or_else(|| adr_number(name))?;
+            Some(AddressTarget::Item(ItemKey::path(format!("{ADRS}/{number}")), place))
+        }
+        _ => None,
+    }
+}
+
+/// `T001`, `ADR-1`, `ADR-001`.
+fn short_form(word: &str) -> Option<ItemKey> {
+    let task = || TaskId::parse(word).map(|id| ItemKey::path(id.to_string()));
+    let record = || word.strip_prefix("ADR-").and_then(record_number);
+    task().or_else(|| record().map(|number| ItemKey::path(format!("{ADRS}/{number}"))))
+}
+
+/// A task is shown with its context.
+fn companion(key: &ItemKey) -> Option<ItemKey> {
+    TaskId::parse(&key.path).map(|id| ItemKey::path(format!("{CONTEXTS}/{id}")))
+}
+
+/// Digits, with leading zeros or without.
+fn record_number(digits: &str) -> Option<u16> {
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    digits.parse().ok().filter(|number| is_number && (1..=MAX_NUMBER).contains(number))
+}
+
 /// `T001`, `task.md#L12`, `context/T001`, `adr/1`.
 fn home(key: &ItemKey) -> Option<ItemHome> {
     let in_file = |path: String| Some(ItemHome::File(path));
@@ -141,7 +183,7 @@ fn home(key: &ItemKey) -> Option<ItemHome> {
         (None, None) if TaskId::parse(&key.path).is_some() => in_file(TASK_FILE.to_owned()),
         (Some((CONTEXTS, id)), None) => in_file(TaskId::parse(id)?.context().as_str().to_owned()),
         (Some((ADRS, number)), None) => {
-            let number: u16 = number.parse().ok().filter(|number| (1..=MAX_NUMBER).contains(number))?;
+            let number = record_number(number)?;
             Some(ItemHome::Named { directory: ADRS, prefix: format!("adr-{number:03}-") })
         }
         _ => None,
@@ -164,7 +206,7 @@ fn details(path: &str, bytes: &[u8], item: &Item) -> ItemDetails {
     let context = id.map(|id| ("context", ItemDetail::Text(ItemKey::path(format!("{CONTEXTS}/{id}")))));
     let category = item.tags.first().map(|category| ("category", ItemDetail::Value(json!(category))));
     let subtasks = ("subtasks", ItemDetail::Value(json!(subtasks)));
-    ItemDetails { text: None, fields: category.into_iter().chain([subtasks]).chain(context).collect() }
+    ItemDetails { unreadable: None, text: None, fields: category.into_iter().chain([subtasks]).chain(context).collect() }
 }
 
 #[cfg(test)]
@@ -194,7 +236,7 @@ mod tests {
             (first.title.as_str(), first.tags.as_slice(), first.ready),
             ("first", ["API".to_owned()].as_slice(), true)
         );
-        assert_eq!(first.links, [ItemLink::Task("T001".into()), ItemLink::Decision(1)]);
+        assert_eq!(first.links, [ItemLink::ShortForm("T001".into()), ItemLink::ShortForm("ADR-1".into())]);
         assert_eq!(file.items[1].warning.as_deref(), Some("no id"));
         assert_eq!(items("task.md", b"\xff").warnings.len(), 1);
     }
@@ -229,6 +271,34 @@ mod tests {
         ] {
             let key = ItemKey { path: path.to_owned(), fragment: fragment.map(str::to_owned) };
             assert_eq!(home(&key), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn addresses_and_short_forms_name_items() {
+        let item =
+            |path: &str, place: Option<&str>| Some(AddressTarget::Item(ItemKey::path(path), place.map(str::to_owned)));
+        for (path, fragment, expected) in [
+            ("T001", None, item("T001", None)),
+            ("T001", Some("x"), None),
+            ("adr/001", Some("next"), item("adr/1", Some("next"))),
+            ("adr/adr-001-use-x.md", None, item("adr/1", None)),
+            ("adr/0", None, None),
+            ("adr/+1", None, None),
+            ("context/T001", None, item("context/T001", None)),
+            ("context/T001.md", Some("L2"), item("context/T001", Some("L2"))),
+            ("index.md", None, Some(AddressTarget::Resource)),
+            ("task.md", Some("L12"), Some(AddressTarget::Item(ItemKey::within("task.md", "L12"), None))),
+            ("task.md", Some("L1-2"), None),
+            ("other/T001", None, None),
+        ] {
+            assert_eq!(target("", path, fragment), expected, "{path}");
+        }
+        for (word, expected) in [("T001", Some("T001")), ("ADR-12", Some("adr/12")), ("ADR-001", Some("adr/1"))] {
+            assert_eq!(short_form(word).map(|key| key.path).as_deref(), expected);
+        }
+        for word in ["t001", "ADR-", "ADR-0", "ADR-1000", "adr-1"] {
+            assert_eq!(short_form(word), None, "{word}");
         }
     }
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use super::model::place;
 use crate::disk::TreeLocation;
 use crate::families::item::{
-    FileItems, Item, ItemDetails, ItemFace, ItemHome, ItemKey, ItemKind, ItemTree, TreeFiles, TreeOwner, one_line,
-    sections,
+    AddressTarget, FileItems, Item, ItemDetails, ItemFace, ItemHome, ItemKey, ItemKind, ItemTree, TreeFiles, TreeOwner,
+    one_line, sections,
 };
 use crate::families::{SessionContext, references};
 use crate::text::headings::headings;
@@ -18,6 +18,10 @@ pub const FACE: ItemFace = ItemFace {
     tree,
     wanted: |path| !path.is_empty(),
     items,
+    prefix: "",
+    target: |_, path, fragment| AddressTarget::file(path, fragment),
+    companion: |_| None,
+    short_form: |_| None,
     home: |key| key.fragment.is_none().then(|| ItemHome::File(key.path.clone())),
     details: |_, _, _| ItemDetails::default(),
     size_limit: ITEM_LIMIT,

@@ -12,8 +12,8 @@ use super::model::decoded;
 use super::{sections, status_line};
 use crate::families::SessionContext;
 use crate::families::item::{
-    FileItems, Item, ItemDetails, ItemFace, ItemHome, ItemKey, ItemKind, ItemTree, TreeFiles, TreeOwner, excerpt,
-    one_line,
+    AddressTarget, FileItems, Item, ItemDetails, ItemFace, ItemHome, ItemKey, ItemKind, ItemTree, TreeFiles, TreeOwner,
+    excerpt, one_line,
 };
 use crate::families::references;
 use crate::families::statuses::{self, is_outdated};
@@ -23,6 +23,13 @@ pub const FACE: ItemFace = ItemFace {
     tree,
     wanted: is_document,
     items,
+    prefix: "projects/",
+    target: |_, path, fragment| match (path, fragment) {
+        ("", None) => Some(AddressTarget::Resource),
+        _ => AddressTarget::file(path, fragment),
+    },
+    companion: |_| None,
+    short_form: |_| None,
     home: |key| key.fragment.is_none().then(|| ItemHome::File(key.path.clone())),
     details: |_, _, _| ItemDetails::default(),
     size_limit: FILE_LIMIT,

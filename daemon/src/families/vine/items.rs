@@ -14,11 +14,14 @@ use super::whitespace::lines;
 use crate::disk::{FileModel as _, TreeLocation};
 use crate::families::facts::Chunk;
 use crate::families::item::{
-    FileItems, Item, ItemDetail, ItemDetails, ItemFace, ItemHome, ItemKey, ItemKind, ItemTree, RelatedItem, TreeFiles,
-    TreeOwner, one_line,
+    AddressTarget, FileItems, Item, ItemDetail, ItemDetails, ItemFace, ItemHome, ItemKey, ItemKind, ItemTree,
+    RelatedItem, TreeFiles, TreeOwner, one_line,
 };
 use crate::families::{SessionContext, references, statuses};
 use crate::projects::ProjectSelector;
+
+/// Such a file may be anything, and is shown to nobody.
+const NO_PLAN: &str = "it does not begin as a plan does";
 
 /// Of what a task needs, and of what needs it, no more are shown.
 const MAX_RELATED: usize = 20;
@@ -29,6 +32,10 @@ pub const FACE: ItemFace = ItemFace {
     tree,
     wanted: is_vine,
     items,
+    prefix: "",
+    target,
+    companion: |_| None,
+    short_form: |_| None,
     home: |key| is_vine(&key.path).then(|| ItemHome::File(key.path.clone())),
     details,
     size_limit: FILE_LIMIT,
@@ -40,13 +47,22 @@ fn tree(_: &SessionContext, project: Option<&Path>) -> ItemTree {
     ItemTree { place, owner: TreeOwner::Project, files: TreeFiles::Walked }
 }
 
+/// A fragment is always a node. What the format means can be read as well.
+fn target(project: &str, path: &str, fragment: Option<&str>) -> Option<AddressTarget> {
+    if project == "spec" && matches!(path, "brief" | "full") && fragment.is_none() {
+        return Some(AddressTarget::Resource);
+    }
+    let key = ItemKey { path: path.to_owned(), fragment: fragment.map(str::to_owned) };
+    is_vine(path).then_some(AddressTarget::Item(key, None))
+}
+
 fn items(path: &str, bytes: &[u8]) -> FileItems {
     let text = String::from_utf8_lossy(bytes);
     let plan = Plan::read(bytes);
     let graph = match plan.graph() {
         Ok(graph) => graph,
         Err(_) if !has_magic(&text) => {
-            return alone(broken(path, &text, "it does not begin as a plan does".to_owned()));
+            return alone(broken(path, &text, NO_PLAN.to_owned()));
         }
         Err(error) => return alone(broken(path, &text, error.to_string())),
     };
@@ -155,12 +171,15 @@ fn blocks(text: &str, graph: &Graph) -> Vec<Range<usize>> {
 
 fn details(_: &str, bytes: &[u8], item: &Item) -> ItemDetails {
     let plan = Plan::read(bytes);
+    if !plan.has_magic {
+        return ItemDetails { unreadable: Some(NO_PLAN), ..ItemDetails::default() };
+    }
     let Ok((graph, edges)) = plan.validated() else { return ItemDetails::default() };
     let node_key = |at: usize| ItemKey::within(&item.key.path, &*graph.nodes()[at].id);
     let Some(at) = item.key.fragment.as_deref().and_then(|id| graph.position(id)) else {
         let ready = plan.frontier().map(|(_, frontier)| frontier.ready_to_start.as_slice()).unwrap_or_default();
         let ready = ready.iter().take(MAX_READY).map(|at| node_key(*at as usize)).collect();
-        return ItemDetails { text: None, fields: vec![("ready", ItemDetail::Addresses(ready))] };
+        return ItemDetails { unreadable: None, text: None, fields: vec![("ready", ItemDetail::Addresses(ready))] };
     };
     let related = |at: usize| {
         let node = &graph.nodes()[at];
@@ -173,7 +192,7 @@ fn details(_: &str, bytes: &[u8], item: &Item) -> ItemDetails {
         ("depends_on", ItemDetail::Related(edges.needs(at).take(MAX_RELATED).map(related).collect())),
         ("needed_by", ItemDetail::Related(edges.needed_by(at).take(MAX_RELATED).map(related).collect())),
     ];
-    ItemDetails { text: None, fields }
+    ItemDetails { unreadable: None, text: None, fields }
 }
 
 #[cfg(test)]

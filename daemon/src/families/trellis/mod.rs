@@ -1,0 +1,50 @@
+//! One memory over all families: items are listed and opened by their addresses, whatever file they are in.
+//!
+//! Arguments and the items of a moment come in, answers go out. It has no files of its own, and knows items only by
+//! what every family says of its own.
+
+/// Items as answers show them.
+pub mod model;
+
+/// Pages of a text.
+pub mod pages;
+
+/// What the tools take.
+pub mod arguments;
+
+/// Lists of items.
+pub mod ops;
+
+/// One item alone.
+pub mod open;
+
+/// The table of tools.
+pub mod tools;
+
+/// What can go wrong.
+pub mod error;
+
+use trellis_protocol::Failure;
+
+use super::{ErrorFormat, Family, ToolNaming};
+use crate::families::Tool;
+use crate::families::error::CommonError;
+use error::TrellisError;
+
+#[derive(Debug)]
+pub struct Trellis;
+
+impl Family for Trellis {
+    const NAME: &'static str = "trellis";
+    const ERROR_FORMAT: ErrorFormat = ErrorFormat::Error;
+    const TOOL_NAMING: ToolNaming = ToolNaming::Prefixed;
+    const INSTRUCTION: &'static str = "every task, decision, plan, note and card of all projects has an address: `list` shows them, `open` reads one.";
+
+    fn tools() -> Vec<Tool> {
+        tools::table()
+    }
+
+    fn read_only() -> Failure {
+        TrellisError::Common(CommonError::ReadOnly).into()
+    }
+}

@@ -1,0 +1,44 @@
+//! The table of tools.
+
+use super::arguments::{Lenient, ListArgs, OpenArgs};
+use super::error::TrellisError;
+use super::ops::{self, Below};
+use super::{model, open};
+use crate::families::item_set::{ItemScope, ItemSet, ItemsError, ItemsRequest, OpenRequest, OpenedUri};
+use crate::families::{Answer, Tool};
+
+pub fn table() -> Vec<Tool> {
+    vec![
+        Tool::read(
+            ("open", "Open an item"),
+            "Read one task, decision, plan, note, card or file by its address, with its status, links and context. Long \
+             texts come in pages; #heading or #L10-20 reads a part.",
+            |Lenient(args): &Lenient<OpenArgs>, _| Ok(OpenRequest { uri: args.uri.clone() }),
+            |opened: Result<OpenedUri, ItemsError>, Lenient(args), _| match opened
+                .map_err(|error| TrellisError::of(error, &args.uri))?
+            {
+                OpenedUri::Item(opened) => Ok(open::open(&opened, args)?),
+                OpenedUri::Resource(resource) => Ok(model::resource(&resource, args)?),
+            },
+        ),
+        Tool::read(
+            ("list", "List items"),
+            "List what there is to do, decide or read: tasks, decisions, plans, notes and cards of this project or all. \
+             Work in progress comes first; filter by kind, lane, tag or text.",
+            |Lenient(args): &Lenient<ListArgs>, _| {
+                let below = args.under.as_deref().map(Below::parse).transpose()?;
+                // An address says in which project it is.
+                let scope = match (&below, &args.project) {
+                    (Some(below), ItemScope::Own) => below.scope(),
+                    (_, scope) => scope.clone(),
+                };
+                Ok(ItemsRequest { scope })
+            },
+            |set: Result<ItemSet, ItemsError>, Lenient(args), _| -> Result<Answer, _> {
+                let below = args.under.as_deref().map(Below::parse).transpose()?;
+                let set = set.map_err(|error| TrellisError::of(error, ""))?;
+                Ok(ops::list(&set, args, below.as_ref())?)
+            },
+        ),
+    ]
+}

@@ -257,6 +257,15 @@ impl Catalogue {
         parts.join("`").into()
     }
 
+    /// The same for a text with words of users in it: a tool with a plain word for a name stays as it is.
+    pub fn speak_text(&self, family: &FamilyDescriptor, text: &str) -> String {
+        let is_plain = |tool: &&Tool| tool.name.contains('_') && text.contains(tool.name);
+        let tools = family.tools.iter().filter(is_plain).filter(|_| !self.is_alone());
+        tools.fold(text.to_owned(), |text, tool| {
+            text.replace(&format!("`{}`", tool.name), &format!("`{}`", union_name(family, tool)))
+        })
+    }
+
     /// The families that are on.
     pub fn families(&self) -> impl Iterator<Item = &FamilyDescriptor> {
         self.enabled.iter().map(|&index| &self.families[index])

@@ -11,6 +11,8 @@ use serde_json::Value;
 
 use super::SessionContext;
 use super::facts::Chunk;
+use super::item_set::OpenedFile;
+use crate::clock::Now;
 use crate::disk::TreeLocation;
 use crate::text::headings::headings;
 
@@ -34,6 +36,8 @@ pub struct ItemFace {
     pub home: fn(&ItemKey) -> Option<ItemHome>,
     /// Another item of the same tree that is shown with one: a task's context.
     pub companion: fn(&ItemKey) -> Option<ItemKey>,
+    /// What a resource shows of an item, where that is not its text.
+    pub resource: fn(&OpenedFile, &Item, &Now) -> Option<String>,
     /// What is shown of an item beside its text when it is opened alone, from its file's path and bytes.
     pub details: fn(&str, &[u8], &Item) -> ItemDetails,
     /// Larger files hold none, in bytes.

@@ -273,15 +273,16 @@ impl ItemSet {
         };
         let said = found.item.superseded_by.first().map(written);
         said.or_else(|| {
-            let replaces =
-                |other: &ItemRef<'_>| {
-                    other.item.kind == ItemKind::Decision
-                        && !other.item.outdated
-                        && other.item.project == found.item.project
-                        && other.item.supersedes.iter().any(|name| {
-                            self.named(*other, name).is_some_and(|meant| is_same(meant, found))
-                        })
-                };
+            let replaces = |other: &ItemRef<'_>| {
+                other.item.kind == ItemKind::Decision
+                    && !other.item.outdated
+                    && other.item.project == found.item.project
+                    && other
+                        .item
+                        .supersedes
+                        .iter()
+                        .any(|name| self.named(*other, name).is_some_and(|meant| is_same(meant, found)))
+            };
             found.tree.items().find(replaces).map(ItemRef::address)
         })
     }

@@ -83,7 +83,8 @@ use facts::DocumentSource;
 use item::ItemFace;
 pub use progress::{ProgressReporter, ProgressStep};
 pub use resource::{
-    CompletionRequest, ListedOn, Prompt, PromptArgument, PromptText, Resource, ResourceContent, ResourceEntry,
+    AddressSpace, AddressTemplate, CompletionRequest, ListedOn, Prompt, PromptArgument, PromptText, Resource,
+    ResourceContent, ResourceEntry,
 };
 pub use session::SessionContext;
 pub use tool::{Answer, Arguments, Body, Tool, ToolEffect, ToolRun};
@@ -168,6 +169,11 @@ pub trait Family {
         Vec::new()
     }
 
+    /// Addresses that are read as resources besides, if it knows any.
+    fn addresses() -> Option<AddressSpace> {
+        None
+    }
+
     /// The prompts, if it has any.
     fn prompts() -> Vec<Prompt> {
         Vec::new()
@@ -229,6 +235,8 @@ pub struct FamilyDescriptor {
     pub tools: Vec<Tool>,
     pub resources: Vec<Resource>,
     pub prompts: Vec<Prompt>,
+    /// Addresses that are read as resources besides.
+    pub addresses: Option<AddressSpace>,
     /// What a call of a writing tool is answered in a read-only session.
     pub read_only: fn() -> Failure,
     /// What a writing tool answers when its edit could not be carried out.
@@ -262,6 +270,7 @@ impl FamilyDescriptor {
             tools: F::tools(),
             resources: F::resources(),
             prompts: F::prompts(),
+            addresses: F::addresses(),
             read_only: F::read_only,
             write_failure: F::write_failure,
             needs_roots: F::needs_roots,

@@ -188,9 +188,7 @@ impl ProjectRegistry {
         before_adopting: impl FnOnce() -> Result<(), E>,
     ) -> Result<PathBuf, E> {
         let refused = |why| ProjectError { door: session.door, named: Some(path.to_owned()), why };
-        if !path.is_absolute() {
-            return Err(refused(NotAProject::Relative).into());
-        }
+        let path = &self.path_of(path, session).map_err(refused)?;
         let directory = canonical(path).ok_or_else(|| refused(NotAProject::NotThere))?;
         if self.may_access(&directory, session) {
             return Ok(directory);
@@ -202,6 +200,21 @@ impl ProjectRegistry {
         self.check_project(&directory).map_err(refused)?;
         self.remember(&directory, Now::read(&TimeZone::UTC).at);
         Ok(directory)
+    }
+
+    /// The directory that is meant by a path, by `~/…`, or by the name of a known project.
+    pub fn path_of(&self, named: &Path, session: &SessionDirectories<'_>) -> Result<PathBuf, NotAProject> {
+        if named.is_absolute() {
+            return Ok(named.to_owned());
+        }
+        if let (Ok(below), Some(home)) = (named.strip_prefix("~"), &self.home) {
+            return Ok(home.join(below));
+        }
+        let (names, name) = (self.names(session), named.to_string_lossy());
+        names.find(&name).map(Path::to_owned).map_err(|error| match error {
+            NameError::Ambiguous(candidates) => NotAProject::Ambiguous(candidates),
+            NameError::Unknown => NotAProject::NoSuchName(names.nearest(&name)),
+        })
     }
 
     /// Whether the session may name this canonical directory. Whole components are compared.
@@ -415,7 +428,7 @@ mod tests {
         let named = |path: PathBuf| project(&projects, &ProjectSelector::Named(path), &session);
         assert_eq!(named(home.join("repo/a")), Ok(home.join("repo")));
         assert!(projects.may_access(&home.join("repo"), &session));
-        assert_eq!(named("repo".into()), Err(NotAProject::Relative));
+        assert_eq!(named("nowhere".into()), Err(NotAProject::NoSuchName(Vec::new())));
     }
 
     #[test]

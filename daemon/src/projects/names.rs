@@ -53,6 +53,15 @@ impl ProjectNames {
         self.all().find(|(_, path)| *path == project).map(|(name, _)| name)
     }
 
+    /// Names that may have been meant by one that none is.
+    pub fn nearest(&self, name: &str) -> Vec<String> {
+        let near = |known: &&(String, PathBuf)| {
+            let distance = strsim::osa_distance(&known.0.to_lowercase(), &name.to_lowercase());
+            distance <= 2 && 2 * distance < name.chars().count()
+        };
+        self.projects.iter().filter(near).map(|(name, _)| name.clone()).take(3).collect()
+    }
+
     /// The project that is meant: the session's own if its path ends so, else the one that does.
     pub fn find(&self, name: &str) -> Result<&Path, NameError> {
         let wanted: Vec<String> = name.split('/').map(str::to_owned).collect();

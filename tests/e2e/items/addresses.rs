@@ -87,3 +87,82 @@ fn settings_name_trees_that_belong_to_no_project() {
     assert_eq!(open(&mut host, "vault:///a.md")["title"], "Mine");
     assert_eq!(open(&mut host, "task-1")["title"], "Set");
 }
+
+#[test]
+fn a_family_s_tool_takes_the_name_of_a_project() {
+    let home = filled();
+    write(&home, "a/app/.todo/task.md", "- [ ] in a #T001\n");
+    list(&mut host_in(&home, "a/app"), json!({}));
+    let mut host = home.host(&[]);
+    for project in ["app", "APP", "a/app", "~/a/app"] {
+        let tasks = host.call_ok("todo_list_tasks", json!({ "project_root": project }));
+        assert_eq!(tasks["tasks"][0]["title"], "in a", "{project}");
+    }
+    let error = host.call_err("todo_list_tasks", json!({ "project_root": "projekt" }))["error"].clone();
+    assert_eq!((&error["code"], &error["details"]["nearest"]), (&json!("INVALID_INPUT"), &json!(["project"])));
+}
+
+#[test]
+fn a_host_s_project_counts_as_the_session_s_directory() {
+    let home = filled();
+    write(&home, "a/app/.todo/task.md", "- [ ] in a #T001\n");
+    let mut command = home.proxy(&[]);
+    command.env("CLAUDE_PROJECT_DIR", home.path().join("a/app"));
+    let mut host = Client::start(command);
+    host.initialize("2025-11-25");
+    assert_eq!(open(&mut host, "T001")["title"], "in a");
+}
+
+#[test]
+fn addresses_are_resources() {
+    let home = filled();
+    let mut host = home.host(&[]);
+    let templates = host.request("resources/templates/list", json!({}));
+    let uris: Vec<&str> = templates["resourceTemplates"]
+        .as_array()
+        .expect("templates")
+        .iter()
+        .filter_map(|one| one["uriTemplate"].as_str())
+        .collect();
+    let ours = [
+        "vibe://projects/{name}/{+path}",
+        "todo://{project}/{id}",
+        "todo://{project}/adr/{number}",
+        "todo://{project}/context/{id}",
+        "vine://{project}/{+path}",
+        "vault://{project}/{+path}",
+        "board://{project}/{id}",
+    ];
+    assert!(uris.ends_with(&ours), "{uris:?}");
+    let mut read = |uri: &str| {
+        host.request("resources/read", json!({ "uri": uri }))["contents"][0]["text"]
+            .as_str()
+            .expect("a text")
+            .to_owned()
+    };
+    let task = read("todo://project/T001");
+    assert!(task.starts_with("- [-] Write the parser #T001\n") && task.contains("- [ ] tree\n\n# Notes\n"), "{task}");
+    assert_eq!(read("vault:///notes/other.md"), "no heading\n");
+    assert!(read("vine:///plans/launch.vine#build").starts_with("[build]"));
+    let card: serde_json::Value = serde_json::from_str(&read("board:///task-9")).expect("JSON");
+    assert_eq!((&card["id"], &card["description"]), (&json!("task-9"), &json!("About todo:///T001")));
+    let document: serde_json::Value =
+        serde_json::from_str(&read("vibe://projects/project/tasks/001-first.md")).expect("JSON");
+    assert_eq!(document["metadata"]["status"], "blocked");
+    assert_eq!(read("todo:///context/T001#next-steps"), "## Next steps\n- finish\n");
+    for (uri, code) in [("todo://project/T999", -32002), ("vault:///none.md", -32002), ("vine:///none.vine", -32602)] {
+        assert_eq!(host.ask("resources/read", json!({ "uri": uri }))["error"]["code"], code, "{uri}");
+    }
+    let alone = home.host(&["--only", "todo"]).ask("resources/read", json!({ "uri": "todo://project/T001" }));
+    assert!(alone.get("error").is_some(), "one family alone is as it was: {alone}");
+}
+
+#[test]
+fn the_gateway_answers_as_a_session_does() {
+    let (home, client) = filled().gateway(&[]);
+    let client = client.without("X-Trellis-Project");
+    let project = client.with("X-Trellis-Project", home.project().to_str().expect("text"));
+    assert_eq!(project.call_ok("trellis_open", json!({ "uri": "T001" }))["title"], "Write the parser");
+    let named = client.with("X-Trellis-Project", "project");
+    assert_eq!(named.call_ok("trellis_list", json!({ "kind": "card" }))["total"], 1);
+}

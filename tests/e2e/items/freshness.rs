@@ -18,8 +18,8 @@ fn writes_of_all_families_are_seen_by_the_next_call() {
         json!({ "project": "project", "folder": "tasks", "filename": "made", "content": "# Made by vibe\n" }),
     );
     host.call_ok("vault_create", json!({ "path": "new/made.md", "content": "# Made by vault\n" }));
-    let operation = json!([{ "op": "add_task", "id": "made", "name": "Made by vine" }]);
-    host.call_ok("vine_write", json!({ "file": "deep/er/made.vine", "create": true, "operations": operation }));
+    let operation = json!([{ "op": "create" }, { "op": "add_task", "id": "made", "name": "Made by vine" }]);
+    host.call_ok("vine_write", json!({ "file": "deep/er/made.vine", "operations": operation }));
     let answer = list(&mut host, json!({ "text": "made by", "limit": 100 }));
     let mut titles = each(&answer, "title");
     titles.sort_unstable();

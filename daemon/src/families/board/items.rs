@@ -9,12 +9,14 @@ use super::bridge::{self, IN_STATE, NAME};
 use super::json;
 use super::model::{FILE_LIMIT, Lane, Task};
 use super::parse::parse;
+use crate::clock::Now;
 use crate::disk::TreeLocation;
 use crate::families::facts::Chunk;
 use crate::families::item::{
     AddressTarget, FileItems, Item, ItemDetail, ItemDetails, ItemFace, ItemHome, ItemKey, ItemKind, ItemTree,
     TreeFiles, TreeOwner, one_line,
 };
+use crate::families::item_set::OpenedFile;
 use crate::families::{SessionContext, references, statuses};
 use crate::projects::ProjectSelector;
 
@@ -28,6 +30,7 @@ pub const FACE: ItemFace = ItemFace {
         is_id.then(|| AddressTarget::Item(ItemKey::path(path), None))
     },
     companion: |_| None,
+    resource,
     short_form: |word| word.starts_with("task-").then(|| ItemKey::path(word)),
     home: |key| (key.fragment.is_none() && !key.path.contains('/')).then_some(ItemHome::Anywhere),
     details,
@@ -90,6 +93,12 @@ fn card(text: &str, object: Option<&str>, id: String, lane: Lane, task: &Task) -
         key: ItemKey::path(id),
         ..Item::default()
     }
+}
+
+/// The whole card, as JSON.
+fn resource(file: &OpenedFile, item: &Item, _: &Now) -> Option<String> {
+    let (lane, _, task) = parse(&file.bytes).ok()?.find(&item.key.path)?;
+    Some(Value::from(task.shown(lane)).to_string())
 }
 
 /// The objects that have an id, by it, as they stand in the file; of several the first.

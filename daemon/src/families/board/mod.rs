@@ -54,7 +54,7 @@ impl Family for Board {
     const NAME: &'static str = "board";
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::Numbered;
     const TOOL_NAMING: ToolNaming = ToolNaming::Own;
-    const INSTRUCTION: &'static str = "vbm_*: the project's kanban board, tasks in lanes from backlog to done.";
+    const INSTRUCTION: &'static str = "the project's kanban board, tasks in lanes from backlog to done.";
 
     const PROJECT_MARKS: &'static [&'static str] = &[bridge::NAME, bridge::IN_STATE];
 

@@ -24,8 +24,8 @@ const MAX_NEW_SUBTASKS: usize = 20;
 const MAX_SUBTASKS: usize = 200;
 
 const TOO_LONG: &str = "CONTENT_TOO_LONG";
-const PROJECT_DESCRIPTION: &str = "Absolute path of the project, if not the session's own";
-const TASKS_HASH_DESCRIPTION: &str = "Only if task.md still has this hash, as list_tasks gave it";
+const PROJECT_DESCRIPTION: &str = "Path or name of the project, if not the session's own";
+const TASKS_HASH_DESCRIPTION: &str = "Only if task.md still has this hash, as `list_tasks` gave it";
 
 arguments! {
     pub struct CreateTask else TodoError {
@@ -159,7 +159,7 @@ arguments! {
         append: bool = boolean().or(false), "Add to what is there instead of replacing it (default false)";
         section: Option<String> = section().or(None), "Only under this heading, which is added if missing";
         if_match: Option<String> = text("a hash").optional(),
-            "Only if the context file still has this hash, as get_context gave it";
+            "Only if the context file still has this hash, as `get_context` gave it";
         project_root: Option<PathBuf> = project_root().optional(), PROJECT_DESCRIPTION;
     }
 }

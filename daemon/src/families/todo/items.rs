@@ -21,8 +21,19 @@ use crate::families::item::{
 };
 use crate::families::{references, statuses};
 
-pub const FACE: ItemFace =
-    ItemFace { tree, wanted, items, prefix: "", target, short_form, home, companion, details, size_limit: FILE_LIMIT };
+pub const FACE: ItemFace = ItemFace {
+    tree,
+    wanted,
+    items,
+    prefix: "",
+    target,
+    short_form,
+    home,
+    companion,
+    resource: |_, _, _| None,
+    details,
+    size_limit: FILE_LIMIT,
+};
 
 fn tree(_: &SessionContext, project: Option<&Path>) -> ItemTree {
     ItemTree { place: place(project), owner: TreeOwner::Project, files: TreeFiles::Watched }
@@ -206,7 +217,11 @@ fn details(path: &str, bytes: &[u8], item: &Item) -> ItemDetails {
     let context = id.map(|id| ("context", ItemDetail::Text(ItemKey::path(format!("{CONTEXTS}/{id}")))));
     let category = item.tags.first().map(|category| ("category", ItemDetail::Value(json!(category))));
     let subtasks = ("subtasks", ItemDetail::Value(json!(subtasks)));
-    ItemDetails { unreadable: None, text: None, fields: category.into_iter().chain([subtasks]).chain(context).collect() }
+    ItemDetails {
+        unreadable: None,
+        text: None,
+        fields: category.into_iter().chain([subtasks]).chain(context).collect(),
+    }
 }
 
 #[cfg(test)]

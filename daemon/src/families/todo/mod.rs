@@ -98,7 +98,7 @@ impl Family for Todo {
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::Error;
     const TOOL_NAMING: ToolNaming = ToolNaming::Prefixed;
     const INSTRUCTION: &'static str =
-        "todo_*: the project's tasks in .todo/task.md, a context file per task, and decision records.";
+        "the project's tasks in .todo/task.md, a context file per task, and decision records.";
 
     const PROJECT_MARKS: &'static [&'static str] = &[".todo"];
 

@@ -21,14 +21,17 @@ pub mod open;
 /// The table of tools.
 pub mod tools;
 
+/// Items as resources.
+pub mod resources;
+
 /// What can go wrong.
 pub mod error;
 
 use trellis_protocol::Failure;
 
 use super::{ErrorFormat, Family, ToolNaming};
-use crate::families::Tool;
 use crate::families::error::CommonError;
+use crate::families::{AddressSpace, Tool};
 use error::TrellisError;
 
 #[derive(Debug)]
@@ -42,6 +45,10 @@ impl Family for Trellis {
 
     fn tools() -> Vec<Tool> {
         tools::table()
+    }
+
+    fn addresses() -> Option<AddressSpace> {
+        Some(resources::addresses())
     }
 
     fn read_only() -> Failure {

@@ -7,7 +7,15 @@ use super::{model, open};
 use crate::families::item_set::{ItemScope, ItemSet, ItemsError, ItemsRequest, OpenRequest, OpenedUri};
 use crate::families::{Answer, Tool};
 
+/// Words that people use and the names have not.
+const SEARCH_HINTS: [(&str, &str); 2] =
+    [("open", "read note task decision memory by address"), ("list", "what tasks decisions notes memory work next")];
+
 pub fn table() -> Vec<Tool> {
+    Tool::all_with_long_results(Tool::all_found_by(rows(), &SEARCH_HINTS), &["open"])
+}
+
+fn rows() -> Vec<Tool> {
     vec![
         Tool::read(
             ("open", "Open an item"),
@@ -39,6 +47,7 @@ pub fn table() -> Vec<Tool> {
                 let set = set.map_err(|error| TrellisError::of(error, ""))?;
                 Ok(ops::list(&set, args, below.as_ref())?)
             },
-        ),
+        )
+        .with_minor_arguments(&["family", "tag", "text", "ready", "sort", "budget"]),
     ]
 }

@@ -21,6 +21,7 @@ pub const FACE: ItemFace = ItemFace {
     prefix: "",
     target: |_, path, fragment| AddressTarget::file(path, fragment),
     companion: |_| None,
+    resource: |_, _, _| None,
     short_form: |_| None,
     home: |key| key.fragment.is_none().then(|| ItemHome::File(key.path.clone())),
     details: |_, _, _| ItemDetails::default(),

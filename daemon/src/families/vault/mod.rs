@@ -48,7 +48,7 @@ impl Family for Vault {
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::ErrorAndTop;
     const TOOL_NAMING: ToolNaming = ToolNaming::Own;
     const INSTRUCTION: &'static str =
-        "vault_*: plain text files below one directory, found with vault_ls, read in pieces, created and edited.";
+        "plain text files below one directory, found with vault_ls, read in pieces, created and edited.";
 
     const PROJECT_MARKS: &'static [&'static str] = &["vault"];
 

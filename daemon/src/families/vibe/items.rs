@@ -9,12 +9,15 @@ use super::facts::{boost_of_status, with_heading_boost};
 use super::layout::{self, DocumentPath, FILE_LIMIT, is_document};
 use super::metadata::DeclaredMetadata;
 use super::model::decoded;
-use super::{sections, status_line};
+use super::{ops, sections, status_line};
+use crate::clock::Now;
+use crate::disk::FileContent;
 use crate::families::SessionContext;
 use crate::families::item::{
     AddressTarget, FileItems, Item, ItemDetails, ItemFace, ItemHome, ItemKey, ItemKind, ItemTree, TreeFiles, TreeOwner,
     excerpt, one_line,
 };
+use crate::families::item_set::OpenedFile;
 use crate::families::references;
 use crate::families::statuses::{self, is_outdated};
 use crate::text::front_matter;
@@ -29,6 +32,7 @@ pub const FACE: ItemFace = ItemFace {
         _ => AddressTarget::file(path, fragment),
     },
     companion: |_| None,
+    resource,
     short_form: |_| None,
     home: |key| key.fragment.is_none().then(|| ItemHome::File(key.path.clone())),
     details: |_, _, _| ItemDetails::default(),
@@ -73,6 +77,13 @@ fn items(path: &str, bytes: &[u8]) -> FileItems {
         ..Item::default()
     };
     FileItems { items: vec![item], warnings: Vec::new() }
+}
+
+/// The document as `read_doc` gives it.
+fn resource(file: &OpenedFile, _: &Item, now: &Now) -> Option<String> {
+    let path = DocumentPath::of(&file.path)?;
+    let content = FileContent { bytes: file.bytes.clone(), stamp: file.stamp };
+    ops::document_json(&path, &content, now).ok().map(|json| json.to_string())
 }
 
 /// The first name that a value of the front matter holds.

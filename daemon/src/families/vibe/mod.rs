@@ -102,7 +102,7 @@ impl Family for Vibe {
     const NAME: &'static str = "vibe";
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::Success;
     const TOOL_NAMING: ToolNaming = ToolNaming::Prefixed;
-    const INSTRUCTION: &'static str = "vibe: a workspace of Markdown documents (tasks, plans, session notes …) in projects: \
+    const INSTRUCTION: &'static str = "a workspace of Markdown documents (tasks, plans, session notes …) in projects: \
                                  search it, read and write documents, number tasks, log sessions.";
 
     fn tools() -> Vec<Tool> {

@@ -104,13 +104,18 @@ pub fn read_doc((listed, seen): ReadOutput, args: &ReadArgs, now: &Now) -> Resul
     project_exists(&args.project, listed)?;
     needs::readable(args)?;
     let (at, _, seen) = found(args, seen)?;
-    let (said, content) = said(&at, &seen)?;
+    document_json(&at, &seen, now)
+}
+
+/// A document with what it says about itself.
+pub fn document_json(at: &DocumentPath, seen: &FileContent, now: &Now) -> Result<Value, VibeError> {
+    let (said, content) = said(at, seen)?;
     Ok(json!({
         "project": at.project,
         "folder": at.folder,
         "filename": at.filename,
         "path": at.path(),
-        "metadata": said.metadata(&at, seen.stamp.modified_ns, &now.zone).json(),
+        "metadata": said.metadata(at, seen.stamp.modified_ns, &now.zone).json(),
         "content": content,
         "hash": hash_of(&seen.bytes),
     }))

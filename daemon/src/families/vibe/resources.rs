@@ -79,7 +79,7 @@ fn document() -> Resource {
     );
     let resource = Resource::new(
         (uris::DOCUMENT, "document"),
-        ("Document", "One document or text file with its metadata, as read_doc gives it."),
+        ("Document", "One document or text file with its metadata, as it is read by tools."),
         JSON,
         read,
     );

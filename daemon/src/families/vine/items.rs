@@ -35,6 +35,7 @@ pub const FACE: ItemFace = ItemFace {
     prefix: "",
     target,
     companion: |_| None,
+    resource: |_, _, _| None,
     short_form: |_| None,
     home: |key| is_vine(&key.path).then(|| ItemHome::File(key.path.clone())),
     details,

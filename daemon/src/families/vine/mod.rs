@@ -91,7 +91,7 @@ impl Family for Vine {
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::Text;
     const TOOL_NAMING: ToolNaming = ToolNaming::Own;
     const UNKNOWN_URI_IS_INVALID_PARAMS: bool = true;
-    const INSTRUCTION: &'static str = "vine_*: plans as task graphs in .vine files: vine_next says what can start, vine_write \
+    const INSTRUCTION: &'static str = "plans as task graphs in .vine files: vine_next says what can start, vine_write \
                                  changes statuses, tasks and dependencies, vine_expand takes in another plan.";
 
     const PROJECT_MARKS: &'static [&'static str] = &["*.vine"];

@@ -11,7 +11,7 @@ use super::address::{self, Address, AddressedItem};
 use super::item::{FileItems, Item, ItemFace, ItemKey, ItemKind, ItemLink, TreeOwner, cut};
 use super::need::ReadContext;
 use crate::disk::{FileStamp, ReadError};
-use crate::projects::{NameError, ProjectError, ProjectNames};
+use crate::projects::{ProjectNameError, ProjectError, ProjectNames};
 
 /// A reference to something that is not there is shown by its beginning.
 const MAX_REFERENCE_CHARACTERS: usize = 100;
@@ -70,11 +70,11 @@ pub enum ItemsError {
 }
 
 impl ItemsError {
-    pub fn name(name: &str, error: NameError, names: &ProjectNames) -> Self {
+    pub fn name(name: &str, error: ProjectNameError, names: &ProjectNames) -> Self {
         let name = name.to_owned();
         match error {
-            NameError::Ambiguous(candidates) => Self::AmbiguousProject { name, candidates },
-            NameError::Unknown => {
+            ProjectNameError::Ambiguous(candidates) => Self::AmbiguousProject { name, candidates },
+            ProjectNameError::Unknown => {
                 let known = names.all().map(|(name, _)| name);
                 let nearest = crate::text::nearest::nearest_few(&name, known, 3);
                 let nearest = nearest.into_iter().map(str::to_owned).collect();

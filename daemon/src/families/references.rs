@@ -55,7 +55,7 @@ fn address_at(text: &str, colon: usize) -> Option<ItemLink> {
     (address.len() > scheme.len()).then(|| ItemLink::Address(address.to_owned()))
 }
 
-/// `#T001`
+/// A task by its id: `#T001`.
 fn task_at(text: &str, hash: usize) -> Option<ItemLink> {
     let id = text.get(hash + 1..hash + 5)?;
     let is_id = id.starts_with('T') && id[1..].bytes().all(|byte| byte.is_ascii_digit());
@@ -64,7 +64,7 @@ fn task_at(text: &str, hash: usize) -> Option<ItemLink> {
     (is_id && is_alone).then(|| ItemLink::ShortForm(id.to_owned()))
 }
 
-/// `ADR-001`
+/// A decision by its number: `ADR-001`.
 fn decision_at(text: &str, at: usize) -> Option<ItemLink> {
     let number = text[at..].strip_prefix("ADR-")?;
     let digits = number.bytes().take_while(u8::is_ascii_digit).count();

@@ -18,7 +18,7 @@ mod names;
 mod store;
 
 pub use error::{Interface, NotAProject, ProjectError, ProjectSelector};
-pub use names::{NameError, ProjectNames};
+pub use names::{ProjectNameError, ProjectNames};
 pub use store::ProjectStore;
 
 use crate::clock::Now;
@@ -212,8 +212,8 @@ impl ProjectRegistry {
         }
         let (names, name) = (self.names(session), named.to_string_lossy());
         names.find(&name).map(Path::to_owned).map_err(|error| match error {
-            NameError::Ambiguous(candidates) => NotAProject::Ambiguous(candidates),
-            NameError::Unknown => NotAProject::NoSuchName(names.nearest(&name)),
+            ProjectNameError::Ambiguous(candidates) => NotAProject::Ambiguous(candidates),
+            ProjectNameError::Unknown => NotAProject::NoSuchName(names.nearest(&name)),
         })
     }
 

@@ -14,7 +14,7 @@ pub struct ProjectNames {
 
 /// Why a name means no project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NameError {
+pub enum ProjectNameError {
     /// Several fit; their names.
     Ambiguous(Vec<String>),
     Unknown,
@@ -63,7 +63,7 @@ impl ProjectNames {
     }
 
     /// The project that is meant: the session's own if its path ends so, else the one that does.
-    pub fn find(&self, name: &str) -> Result<&Path, NameError> {
+    pub fn find(&self, name: &str) -> Result<&Path, ProjectNameError> {
         let wanted: Vec<String> = name.split('/').map(str::to_owned).collect();
         if let Some(own) = self.own().filter(|own| parts(own).ends_with(&wanted)) {
             return Ok(own);
@@ -77,9 +77,9 @@ impl ProjectNames {
         let any_case = || self.projects.iter().filter(|(_, path)| folded(parts(path)).ends_with(&lower)).collect();
         let fitting: Vec<&(String, PathBuf)> = if exact.is_empty() { any_case() } else { exact };
         match fitting.as_slice() {
-            [] => Err(NameError::Unknown),
+            [] => Err(ProjectNameError::Unknown),
             [(_, path)] => Ok(path),
-            several => Err(NameError::Ambiguous(several.iter().map(|(name, _)| name.clone()).collect())),
+            several => Err(ProjectNameError::Ambiguous(several.iter().map(|(name, _)| name.clone()).collect())),
         }
     }
 }
@@ -113,11 +113,11 @@ mod tests {
 
     #[test]
     fn a_name_finds_its_project() {
-        let check = |own: Option<&str>, name: &str, expected: Result<&str, NameError>| {
+        let check = |own: Option<&str>, name: &str, expected: Result<&str, ProjectNameError>| {
             let names = names(&["/h/a/app", "/h/b/app", "/h/Web", "/h/a/lib", "/x/h/a/lib"], own);
             assert_eq!(names.find(name), expected.map(Path::new), "{name}");
         };
-        let both = || Err(NameError::Ambiguous(vec!["a/app".into(), "b/app".into()]));
+        let both = || Err(ProjectNameError::Ambiguous(vec!["a/app".into(), "b/app".into()]));
         check(None, "app", both());
         check(Some("/h/b/app"), "app", Ok("/h/b/app"));
         check(Some("/h/b/app/"), "b/app", Ok("/h/b/app"));
@@ -125,7 +125,7 @@ mod tests {
         check(None, "h/a/app", Ok("/h/a/app"));
         check(None, "web", Ok("/h/Web"));
         check(None, "APP", both());
-        check(None, "pp", Err(NameError::Unknown));
+        check(None, "pp", Err(ProjectNameError::Unknown));
         check(None, "h/a/lib", Ok("/h/a/lib"));
         check(None, "x/h/a/lib", Ok("/x/h/a/lib"));
     }

@@ -65,7 +65,7 @@ pub struct SubTask {
 /// A box without an id: somebody's own, which the tools neither show nor change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnnumberedTask {
-    /// From 1.
+    /// Its number, from 1.
     pub line: usize,
     pub title: String,
     pub status: Status,

@@ -45,7 +45,7 @@ arguments! {
     }
 }
 
-/// Which lanes.
+/// Lanes that a caller wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LaneFilter {
     One(ItemLane),

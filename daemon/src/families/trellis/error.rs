@@ -75,12 +75,11 @@ impl TrellisError {
 
 impl Coded for TrellisError {
     fn info(&self) -> ErrorInfo {
-        use FailureKind::{Conflict, Input, Missing, Refused, Unreadable};
         match self {
             Self::Common(error) => {
                 let code = match error {
-                    CommonError::ReadOnly => ("READ_ONLY", Refused),
-                    _ => ("INVALID_ARGUMENT", Input),
+                    CommonError::ReadOnly => ("READ_ONLY", FailureKind::Refused),
+                    _ => ("INVALID_ARGUMENT", FailureKind::Input),
                 };
                 let mut info = error.info(code);
                 if info.details.is_null() {
@@ -90,39 +89,39 @@ impl Coded for TrellisError {
             }
             Self::InvalidUri { uri } => {
                 let hint = "take an address from `list`, or a short form such as `T001` or `ADR-1`";
-                ErrorInfo::new("INVALID_URI", Input, json!({ "uri": uri }), hint)
+                ErrorInfo::new("INVALID_URI", FailureKind::Input, json!({ "uri": uri }), hint)
             }
             Self::UnknownProject { name, nearest } => {
                 let hint = "name one of them, a path, `~/…`, `.` for this project or `*` for all";
-                ErrorInfo::new("UNKNOWN_PROJECT", Missing, json!({ "value": name, "nearest": nearest }), hint)
+                ErrorInfo::new("UNKNOWN_PROJECT", FailureKind::Missing, json!({ "value": name, "nearest": nearest }), hint)
             }
             Self::NoOwnProject { projects } => {
                 let hint = "write the project's name into the address";
-                ErrorInfo::new("UNKNOWN_PROJECT", Missing, json!({ "nearest": [], "projects": projects }), hint)
+                ErrorInfo::new("UNKNOWN_PROJECT", FailureKind::Missing, json!({ "nearest": [], "projects": projects }), hint)
             }
             Self::AmbiguousProject { name, candidates } => {
                 let details = json!({ "value": name, "candidates": candidates });
-                ErrorInfo::new("AMBIGUOUS_PROJECT", Input, details, "use one of these names")
+                ErrorInfo::new("AMBIGUOUS_PROJECT", FailureKind::Input, details, "use one of these names")
             }
             Self::Project(error) => {
                 let details = json!({ "field": "project", "value": error.value(), "nearest": [] });
-                ErrorInfo::new("UNKNOWN_PROJECT", Missing, details, "name another directory or a known project")
+                ErrorInfo::new("UNKNOWN_PROJECT", FailureKind::Missing, details, "name another directory or a known project")
             }
             Self::ItemNotFound { uri, nearest } => {
                 let hint = "find its address with `list`";
-                ErrorInfo::new("ITEM_NOT_FOUND", Missing, json!({ "uri": uri, "nearest": nearest }), hint)
+                ErrorInfo::new("ITEM_NOT_FOUND", FailureKind::Missing, json!({ "uri": uri, "nearest": nearest }), hint)
             }
             Self::SectionNotFound { uri, headings } => {
                 let hint = "use one of the slugs in `headings`, or leave the part out";
-                ErrorInfo::new("SECTION_NOT_FOUND", Missing, json!({ "uri": uri, "headings": headings }), hint)
+                ErrorInfo::new("SECTION_NOT_FOUND", FailureKind::Missing, json!({ "uri": uri, "headings": headings }), hint)
             }
             Self::Changed { uri, expected, actual } => {
                 let details = json!({ "uri": uri, "expected_hash": expected, "actual_hash": actual });
-                ErrorInfo::new("CONFLICT", Conflict, details, "open it again without `cursor`")
+                ErrorInfo::new("CONFLICT", FailureKind::Conflict, details, "open it again without `cursor`")
             }
             Self::Unreadable { uri, reason } => {
                 let details = json!({ "uri": uri, "reason": reason });
-                ErrorInfo::new("UNREADABLE", Unreadable, details, "look at the file itself, and mend it")
+                ErrorInfo::new("UNREADABLE", FailureKind::Unreadable, details, "look at the file itself, and mend it")
             }
         }
     }

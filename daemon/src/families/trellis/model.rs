@@ -12,7 +12,7 @@ use crate::families::address::outline;
 use crate::families::item_set::{ItemRef, ItemSet, OpenedResource};
 use crate::text::hash::hash_of;
 
-/// One item.
+/// One item as an answer shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ShownItem {
     pub uri: String,

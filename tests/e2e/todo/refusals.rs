@@ -67,7 +67,7 @@ fn arguments_that_nobody_knows_come_before_ids() {
 #[test]
 fn other_arguments_come_before_existence() {
     for (arguments, code, field, value) in [
-        (json!({ "status": "Done" }), "INVALID_STATUS", "status", json!("Done")),
+        (json!({ "status": "Finito" }), "INVALID_STATUS", "status", json!("Finito")),
         (json!({ "status": true }), "INVALID_STATUS", "status", json!(true)),
         (json!({ "title": " \n " }), "INVALID_INPUT", "title", json!(" \n ")),
         (json!({ "title": 5 }), "INVALID_INPUT", "title", json!(5)),

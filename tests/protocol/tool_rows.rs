@@ -106,8 +106,10 @@ fn the_tools_of_the_rehearsal() {
 #[test]
 fn beside_others_a_tool_differs_in_names_alone() {
     let home = Home::new();
-    let alone: Vec<Value> =
-        ["trellis", "vibe", "todo", "vine", "vault", "board"].iter().flat_map(|family| rows(&home, &["--only", family])).collect();
+    let alone: Vec<Value> = ["trellis", "vibe", "todo", "vine", "vault", "board"]
+        .iter()
+        .flat_map(|family| rows(&home, &["--only", family]))
+        .collect();
     let mut union = rows(&home, &[]);
     insta::assert_json_snapshot!(union.iter().map(|tool| tool["name"].clone()).collect::<Vec<_>>());
     for (tool, alone) in union.iter_mut().zip(&alone) {
@@ -115,7 +117,8 @@ fn beside_others_a_tool_differs_in_names_alone() {
         let prefix = name.strip_suffix(own).expect("the family in front").to_owned();
         tool["name"] = alone["name"].clone();
         // As text, because the order of keys counts, too. Texts name other tools as they are called here.
-        let said = if prefix.is_empty() { tool.to_string() } else { tool.to_string().replace(&format!("`{prefix}"), "`") };
+        let said =
+            if prefix.is_empty() { tool.to_string() } else { tool.to_string().replace(&format!("`{prefix}"), "`") };
         assert_eq!(said, alone.to_string());
     }
     assert_eq!(union.len(), alone.len());

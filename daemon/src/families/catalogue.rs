@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use dashmap::DashMap;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use trellis_protocol::surface::{COMMON_FAMILY, CORE_PROFILE, ToolChoice};
 use trellis_protocol::{Failure, FailureKind, Surface};
 
@@ -222,11 +222,6 @@ impl Catalogue {
         self.enabled.len() == 1
     }
 
-    /// Whether only the tools of a day are shown.
-    pub fn is_core(&self) -> bool {
-        self.is_core
-    }
-
     /// Families whose items are seen here; none are named where all are.
     pub fn item_families(&self) -> Vec<&'static str> {
         let families: Vec<&'static str> =
@@ -255,6 +250,20 @@ impl Catalogue {
             }
         }
         parts.join("`").into()
+    }
+
+    /// A tool's schema, with descriptions that name tools as they are called here.
+    pub fn schema(&self, family: &FamilyDescriptor, tool: &Tool) -> Map<String, Value> {
+        if self.is_core {
+            return tool.core_schema();
+        }
+        let mut schema = tool.schema.clone();
+        for field in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
+            if let Some(Value::String(about)) = field.get_mut("description") {
+                *about = self.speak(family, about).into_owned();
+            }
+        }
+        schema
     }
 
     /// The same for a text with words of users in it: a tool with a plain word for a name stays as it is.

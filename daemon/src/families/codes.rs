@@ -156,7 +156,7 @@ fn the_errors_of_vibe() {
         line("read-only", common(CommonError::ReadOnly)),
         line("path", VibeError::path("project", "../x", "it goes up")),
         line("project name", VibeError::InvalidProjectName { project: "a b".to_owned() }),
-        line("no project", VibeError::ProjectNotFound { project: project() }),
+        line("no project", VibeError::ProjectNotFound { project: project(), nearest: vec!["app".to_owned()] }),
         line("project exists", VibeError::ProjectExists { project: project() }),
         line("folder", VibeError::InvalidFolder { folder: "x".to_owned() }),
         line("no file", VibeError::FileNotFound { project: project(), path: at() }),

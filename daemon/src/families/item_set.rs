@@ -11,7 +11,7 @@ use super::address::{self, Address, AddressedItem};
 use super::item::{FileItems, Item, ItemFace, ItemKey, ItemKind, ItemLink, TreeOwner, cut};
 use super::need::ReadContext;
 use crate::disk::{FileStamp, ReadError};
-use crate::projects::{ProjectNameError, ProjectError, ProjectNames};
+use crate::projects::{ProjectError, ProjectNameError, ProjectNames};
 
 /// A reference to something that is not there is shown by its beginning.
 const MAX_REFERENCE_CHARACTERS: usize = 100;

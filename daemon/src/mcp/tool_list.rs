@@ -19,7 +19,7 @@ const MAX_RESULT_CHARACTERS: u64 = 60_000;
 pub fn tools(catalogue: &Catalogue) -> Vec<Tool> {
     let tool = |(exposed, family, tool): (&ListedTool, &FamilyDescriptor, &crate::families::Tool)| {
         let description = catalogue.speak(family, tool.description).into_owned();
-        let schema = if catalogue.is_core() { tool.core_schema() } else { spoken(catalogue, family, &tool.schema) };
+        let schema = catalogue.schema(family, tool);
         let mut listed = Tool::new(exposed.name.clone(), description, Arc::new(schema))
             .with_title(tool.title)
             .with_annotations(annotations(tool.effect));
@@ -30,17 +30,6 @@ pub fn tools(catalogue: &Catalogue) -> Vec<Tool> {
         listed
     };
     catalogue.tools().map(tool).collect()
-}
-
-/// A schema whose descriptions name the tools of this surface.
-fn spoken(catalogue: &Catalogue, family: &FamilyDescriptor, schema: &Map<String, Value>) -> Map<String, Value> {
-    let mut schema = schema.clone();
-    for field in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
-        if let Some(Value::String(about)) = field.get_mut("description") {
-            *about = catalogue.speak(family, about).into_owned();
-        }
-    }
-    schema
 }
 
 /// What some hosts want to know of a tool before a model sees it.

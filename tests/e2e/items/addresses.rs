@@ -166,3 +166,18 @@ fn the_gateway_answers_as_a_session_does() {
     let named = client.with("X-Trellis-Project", "project");
     assert_eq!(named.call_ok("trellis_list", json!({ "kind": "card" }))["total"], 1);
 }
+
+#[test]
+fn a_project_of_the_workspace_that_is_not_there_is_answered_with_those_that_are_near() {
+    let home = filled();
+    let mut host = home.host(&[]);
+    for (tool, arguments) in [
+        ("vibe_search", json!({ "query": "x", "project": "projct" })),
+        ("vibe_list_tasks", json!({ "project": "projct" })),
+        ("vibe_create_doc", json!({ "project": "projct", "folder": "tasks", "filename": "x", "content": "x" })),
+    ] {
+        let error = host.call_err(tool, arguments)["error"].clone();
+        assert_eq!((&error["code"], &error["details"]["nearest"]), (&json!("PROJECT_NOT_FOUND"), &json!(["project"])));
+        assert!(error["message"].as_str().is_some_and(|message| message.contains("near are `project`")), "{error}");
+    }
+}

@@ -96,7 +96,7 @@ fn other_arguments_come_before_existence() {
     ] {
         Todo::new().check_refused("create_task", arguments, code);
     }
-    check("list_tasks", json!({ "status": "open" }), "INVALID_STATUS", "status", json!("open"));
+    check("list_tasks", json!({ "status": "blocked" }), "INVALID_STATUS", "status", json!("blocked"));
     check("list_tasks", json!({ "category": " " }), "INVALID_CATEGORY", "category", json!(" "));
 }
 

@@ -93,11 +93,21 @@ impl Coded for TrellisError {
             }
             Self::UnknownProject { name, nearest } => {
                 let hint = "name one of them, a path, `~/…`, `.` for this project or `*` for all";
-                ErrorInfo::new("UNKNOWN_PROJECT", FailureKind::Missing, json!({ "value": name, "nearest": nearest }), hint)
+                ErrorInfo::new(
+                    "UNKNOWN_PROJECT",
+                    FailureKind::Missing,
+                    json!({ "value": name, "nearest": nearest }),
+                    hint,
+                )
             }
             Self::NoOwnProject { projects } => {
                 let hint = "write the project's name into the address";
-                ErrorInfo::new("UNKNOWN_PROJECT", FailureKind::Missing, json!({ "nearest": [], "projects": projects }), hint)
+                ErrorInfo::new(
+                    "UNKNOWN_PROJECT",
+                    FailureKind::Missing,
+                    json!({ "nearest": [], "projects": projects }),
+                    hint,
+                )
             }
             Self::AmbiguousProject { name, candidates } => {
                 let details = json!({ "value": name, "candidates": candidates });
@@ -105,7 +115,12 @@ impl Coded for TrellisError {
             }
             Self::Project(error) => {
                 let details = json!({ "field": "project", "value": error.value(), "nearest": [] });
-                ErrorInfo::new("UNKNOWN_PROJECT", FailureKind::Missing, details, "name another directory or a known project")
+                ErrorInfo::new(
+                    "UNKNOWN_PROJECT",
+                    FailureKind::Missing,
+                    details,
+                    "name another directory or a known project",
+                )
             }
             Self::ItemNotFound { uri, nearest } => {
                 let hint = "find its address with `list`";
@@ -113,7 +128,12 @@ impl Coded for TrellisError {
             }
             Self::SectionNotFound { uri, headings } => {
                 let hint = "use one of the slugs in `headings`, or leave the part out";
-                ErrorInfo::new("SECTION_NOT_FOUND", FailureKind::Missing, json!({ "uri": uri, "headings": headings }), hint)
+                ErrorInfo::new(
+                    "SECTION_NOT_FOUND",
+                    FailureKind::Missing,
+                    json!({ "uri": uri, "headings": headings }),
+                    hint,
+                )
             }
             Self::Changed { uri, expected, actual } => {
                 let details = json!({ "uri": uri, "expected_hash": expected, "actual_hash": actual });

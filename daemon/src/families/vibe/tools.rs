@@ -61,7 +61,7 @@ fn list_tasks() -> Tool {
         |args: &ListArgs, session: &SessionContext| {
             let place = place(session);
             let project = args.project.as_deref().map(project_path).transpose()?;
-            let listing = project.clone().map(|project| needs::listing(&place, Some(project)));
+            let listing = project.clone().map(|project| needs::project_listing(&place, project));
             let tasks = needs::tasks(&place, project.as_ref());
             let args = args.clone();
             Ok((listing, AndThen(tasks, move |seen: &_| ops::task_texts(&place, &args, seen))))

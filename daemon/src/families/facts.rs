@@ -78,6 +78,8 @@ pub struct Hits {
     pub total: usize,
     /// The best, best first.
     pub hits: Vec<Hit>,
+    /// Not all that was looked for is in them.
+    pub is_relaxed: bool,
     /// The index is not complete yet: so many documents of so many are in it.
     pub progress: Option<(usize, usize)>,
 }

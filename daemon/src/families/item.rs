@@ -212,7 +212,7 @@ pub enum ItemLink {
 }
 
 /// What an item is.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum ItemKind {
     #[default]
     Document,
@@ -259,7 +259,7 @@ impl ItemKind {
 }
 
 /// How far an item is, in words that all families share.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum ItemLane {
     Todo,
     Doing,

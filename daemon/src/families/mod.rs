@@ -12,6 +12,9 @@ pub mod edit;
 /// What search may know about files.
 pub mod facts;
 
+/// One search over the items of all families.
+pub mod recall;
+
 /// What all families share: items.
 pub mod item;
 

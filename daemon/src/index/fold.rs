@@ -134,13 +134,13 @@ impl IndexThread {
                     return Ok(Err(Cancelled));
                 }
             }
-            let Some((root, documents, known)) = self.overlay.known(tree, path) else { continue };
+            let Some((root, source, known)) = self.overlay.known(tree, path) else { continue };
             let is_known = |stamp| which == Reread::Changed && known.as_ref().map(|it| it.stamp) == Some(stamp);
             match self.overlay.read_unless_known(&root, path, is_known) {
                 Ok(None) => {}
                 Ok(Some(seen)) => {
                     self.overlay.note_age(tree, path, &seen.stamp);
-                    let document = ParsedDocument::read(tree, path, seen, documents, &self.overlay.search.names);
+                    let document = ParsedDocument::read(tree, path, seen, source, &self.overlay.search.names);
                     let slot = {
                         let mut index_state = self.overlay.index_state.lock();
                         let old = index_state.trees[tree as usize].files.get(path).and_then(|known| known.slot);

@@ -107,7 +107,7 @@ impl SearchIndex {
             match self.search.search(&query, asked, view, missing, inline) {
                 Ok(hits) => return Ok(hits),
                 Err(SearchStop::WouldBlock) => return Ok(Hits::default()),
-                Err(SearchStop::Stale(path)) => self.overlay.refresh(view.tree, &path, false),
+                Err(SearchStop::Stale(tree, path)) => self.overlay.refresh(tree, &path, false),
                 Err(SearchStop::Corrupt(IndexCorrupt(why))) => {
                     self.send(IndexCommand::Rebuild(why.clone()));
                     return Err(SearchError::Index(why));

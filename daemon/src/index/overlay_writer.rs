@@ -19,13 +19,13 @@ use super::document_log::TreeRecord;
 use super::main_index::MainIndex;
 use super::overlay::OverlayDocument;
 use super::schema::VariantTerms;
+use super::source::IndexSource;
 use super::search::{CatchUpProgress, IndexSearch};
 use super::state::{CatchUpState, IndexState};
 use super::write::{IndexCorrupt, catch_corruption};
 use super::{IndexCommand, IndexEvent};
 use crate::clock;
 use crate::disk::{Digest, FileContent, FileStamp, ReadError, RelativePath, RootDir, SymlinkPolicy};
-use crate::families::facts::DocumentSource;
 use crate::locks::KeyedLocks;
 use crate::trees::{Change, ChangeKind};
 
@@ -102,7 +102,11 @@ impl OverlayWriter {
 
     /// Waits until a tree is known; how far we are with it, if that takes too long.
     pub(crate) fn wait_for(&self, family: &str, root: &Path) -> (Option<TreeId>, CatchUpProgress) {
-        let end = Instant::now() + CATCH_UP_TIMEOUT;
+        self.wait_until(family, root, Instant::now() + CATCH_UP_TIMEOUT)
+    }
+
+    /// The same, until a moment.
+    pub(crate) fn wait_until(&self, family: &str, root: &Path, end: Instant) -> (Option<TreeId>, CatchUpProgress) {
         let mut index_state = self.index_state.lock();
         loop {
             let tree = index_state.find(family, root);
@@ -151,7 +155,7 @@ impl OverlayWriter {
     /// A file that looks as it is known to is read all the same unless it is settled. The identity of what was read is
     /// returned.
     fn update_document(&self, tree: TreeId, path: &Arc<str>, is_settled: bool, is_gone: bool) -> Option<FileStamp> {
-        let (root, documents, known) = self.known(tree, path)?;
+        let (root, source, known) = self.known(tree, path)?;
         let known = known.as_deref();
         let is_known = |stamp| is_settled && known.is_some_and(|entry| entry.stamp == stamp);
         match self.read_unless_known(&root, path, is_known) {
@@ -160,7 +164,7 @@ impl OverlayWriter {
                 let stamp = seen.stamp;
                 let is_same = |entry: &DocumentRecord| entry.stamp == stamp && entry.digest == Digest::of(&seen.bytes);
                 if !known.is_some_and(is_same) {
-                    self.add_to_overlay(tree, path, seen, documents);
+                    self.add_to_overlay(tree, path, seen, source);
                 }
                 Some(stamp)
             }
@@ -168,12 +172,17 @@ impl OverlayWriter {
             Err(ReadError::TreeMissing | ReadError::Io(_)) if !is_gone => None,
             // What cannot be read cannot be found.
             Err(_) => {
-                let mut index_state = self.index_state.lock();
-                if index_state.set_document(tree, path, None) {
-                    self.publish_overlay(&index_state);
-                }
+                self.forget(tree, path);
                 None
             }
+        }
+    }
+
+    /// A file is no document any more.
+    pub(crate) fn forget(&self, tree: TreeId, path: &Arc<str>) {
+        let mut index_state = self.index_state.lock();
+        if index_state.set_document(tree, path, None) {
+            self.publish_overlay(&index_state);
         }
     }
 
@@ -220,11 +229,11 @@ impl OverlayWriter {
         &self,
         tree: TreeId,
         path: &Arc<str>,
-    ) -> Option<(PathBuf, DocumentSource, Option<Arc<DocumentRecord>>)> {
+    ) -> Option<(PathBuf, IndexSource, Option<Arc<DocumentRecord>>)> {
         let index_state = self.index_state.lock();
         let tree = &index_state.trees[tree as usize];
         let known = tree.files.get(path).map(|known| Arc::clone(&known.entry));
-        Some((tree.root.clone(), tree.documents?, known))
+        Some((tree.root.clone(), tree.source?, known))
     }
 
     /// Reads a file, unless its state is a known one.
@@ -242,8 +251,8 @@ impl OverlayWriter {
         file.read(MAX_DOCUMENT_BYTES).map(Some)
     }
 
-    fn add_to_overlay(&self, tree: TreeId, path: &Arc<str>, seen: FileContent, documents: DocumentSource) {
-        let document = ParsedDocument::read(tree, path, seen, documents, &self.search.names);
+    fn add_to_overlay(&self, tree: TreeId, path: &Arc<str>, seen: FileContent, source: IndexSource) {
+        let document = ParsedDocument::read(tree, path, seen, source, &self.search.names);
         let mut shades = self.variant_emitters.lock().pop().unwrap_or_default();
         let overlay = Arc::new(OverlayDocument::new(document, &mut shades));
         self.variant_emitters.lock().push(shades);

@@ -51,7 +51,7 @@ fn found((listed, searched): (Option<ProjectListed>, SearchOutput), args: &Searc
     let hits = answered(searched.unwrap_or_else(|| Ok(Hits::default())))?;
     let results = hits.hits.iter().filter_map(result).collect();
     let rebuilding = hits.progress.map(|(done, total)| CatchUpNote { done, total });
-    Ok(Answer::object(SearchAnswer { query: &args.query, total_matches: hits.total, results, rebuilding }))
+    Ok(Answer::object(SearchAnswer { query: &args.query, total_matches: hits.total, results, rebuilding, relaxed: hits.is_relaxed }))
 }
 
 /// What `search` answers.
@@ -62,6 +62,9 @@ struct SearchAnswer<'a> {
     results: Vec<SearchRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rebuilding: Option<CatchUpNote>,
+    /// Not all terms were found.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    relaxed: bool,
 }
 
 #[derive(Serialize)]

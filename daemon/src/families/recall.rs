@@ -127,6 +127,9 @@ pub trait ItemLinks: fmt::Debug {
     /// What replaced an item that no longer holds.
     fn replacement(&self, place: &ItemPlace) -> Option<ItemPlace>;
 
+    /// What people call an item.
+    fn title(&self, place: &ItemPlace) -> String;
+
     /// The address of an item, by which equal hits are put in order.
     fn address(&self, place: &ItemPlace) -> String;
 }

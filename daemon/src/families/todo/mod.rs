@@ -80,7 +80,6 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use trellis_protocol::Failure;
 
-use super::facts::DocumentSource;
 use super::item::ItemFace;
 use super::{ErrorFormat, Family, Notice, ToolNaming};
 use crate::disk::{RelativePath, TreeLocation};
@@ -116,10 +115,6 @@ impl Family for Todo {
 
     fn trees(_: &SessionContext) -> Vec<TreeLocation> {
         vec![model::place(None)]
-    }
-
-    fn documents() -> Option<DocumentSource> {
-        Some(DocumentSource { wanted: facts::wanted, facts: facts::facts })
     }
 
     fn items() -> Option<ItemFace> {

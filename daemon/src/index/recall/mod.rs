@@ -18,6 +18,9 @@ mod tally;
 /// Rungs, order and pages.
 mod order;
 
+#[cfg(test)]
+mod tests;
+
 use std::cell::RefCell;
 use std::io;
 
@@ -134,8 +137,13 @@ impl IndexSearch {
         let Some((source, chunk)) = document_at(snapshot, candidate.chunk) else { return Ok(None) };
         let Some(section) = source.sections.get(chunk as usize) else { return Ok(None) };
         let [heading] = self.names.texts([section.heading]);
-        let cut = |marker: &mut Highlighter<'_>, content: &str| {
-            marker.short_snippet(content, heading.as_deref(), SNIPPET_CHARS)
+        let place = ItemPlace { tree, path: entry.path.clone(), item };
+        let cut = |marker: &mut Highlighter<'_>, content: &str| match &heading {
+            // Of an item that is no more than its name, that is shown.
+            None if content.trim().is_empty() => {
+                marker.short_snippet(&view.links.title(&place), None, SNIPPET_CHARS)
+            }
+            heading => marker.short_snippet(content, heading.as_deref(), SNIPPET_CHARS),
         };
         let snippet = match candidate.chunk {
             ChunkLocation::Overlay(number, _) => {
@@ -150,7 +158,6 @@ impl IndexSearch {
                 }
             }
         };
-        let place = ItemPlace { tree, path: entry.path.clone(), item };
         let heading = heading.filter(|_| candidate.is_in_text);
         let Candidate { rung, weight, .. } = *candidate;
         let outdated = entry.items[item].outdated;

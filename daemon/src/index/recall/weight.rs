@@ -23,16 +23,16 @@ const MIXED_PAIR_FACTOR: f32 = 0.5;
 const FUNCTION_WORDS: &[&str] = &[
     "a", "about", "again", "al", "algo", "algun", "alguna", "am", "an", "and", "any", "are", "as", "asi", "at", "aun",
     "be", "because", "been", "being", "but", "by", "can", "como", "con", "could", "cual", "cuales", "cuando", "cuanto",
-    "cuantos", "de", "del", "desde", "did", "do", "does", "doing", "don", "donde", "el", "ella", "ellos", "en", "entre",
-    "era", "es", "esa", "ese", "eso", "esta", "estaba", "estado", "estamos", "estan", "este", "esto", "for", "from",
-    "fue", "get", "had", "has", "hace", "hacer", "hacia", "han", "hasta", "have", "hay", "he", "her", "his", "how", "i",
-    "if", "in", "into", "is", "it", "its", "la", "las", "le", "les", "lo", "los", "mas", "me", "mi", "much", "muy", "my",
-    "need", "no", "nos", "nosotros", "not", "nuestra", "nuestro", "o", "of", "on", "or", "our", "out", "para", "pero",
-    "por", "porque", "pues", "que", "quien", "quienes", "s", "se", "sea", "ser", "she", "should", "si", "sin", "sobre",
-    "solo", "son", "su", "supposed", "sus", "t", "tambien", "tenemos", "tengo", "than", "that", "the", "their", "them",
-    "then", "there", "these", "they", "this", "those", "tiene", "tienen", "to", "un", "una", "unas", "uno", "unos",
-    "us", "use", "used", "was", "we", "were", "what", "when", "where", "which", "while", "who", "whom", "whose", "why",
-    "will", "with", "would", "y", "ya", "yo", "you", "your",
+    "cuantos", "de", "del", "desde", "did", "do", "does", "doing", "don", "donde", "el", "ella", "ellos", "en",
+    "entre", "era", "es", "esa", "ese", "eso", "esta", "estaba", "estado", "estamos", "estan", "este", "esto", "for",
+    "from", "fue", "get", "hace", "hacer", "hacia", "had", "han", "has", "hasta", "have", "hay", "he", "her", "his",
+    "how", "i", "if", "in", "into", "is", "it", "its", "la", "las", "le", "les", "lo", "los", "mas", "me", "mi",
+    "much", "muy", "my", "need", "no", "nos", "nosotros", "not", "nuestra", "nuestro", "o", "of", "on", "or", "our",
+    "out", "para", "pero", "por", "porque", "pues", "que", "quien", "quienes", "s", "se", "sea", "ser", "she",
+    "should", "si", "sin", "sobre", "solo", "son", "su", "supposed", "sus", "t", "tambien", "tenemos", "tengo", "than",
+    "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "tiene", "tienen", "to", "un",
+    "una", "unas", "uno", "unos", "us", "use", "used", "was", "we", "were", "what", "when", "where", "which", "while",
+    "who", "whom", "whose", "why", "will", "with", "would", "y", "ya", "yo", "you", "your",
 ];
 
 /// How telling something is that so many of so many items have. What most items have tells next to nothing.

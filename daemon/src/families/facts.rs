@@ -10,6 +10,7 @@ use std::sync::Arc;
 use jiff::civil::Date;
 
 use super::need::ReadContext;
+use super::recall::{ItemLinks, RecallHits, RecallRequest};
 use crate::disk::{ReadError, RelativePath, TreeLocation};
 
 /// Which files of a family's trees can be found, and what is known about each.
@@ -149,4 +150,7 @@ pub trait Search: fmt::Debug {
     fn search(&self, request: &SearchRequest, context: &ReadContext<'_>) -> Result<Hits, SearchError>;
 
     fn reindex(&self, request: &ReindexRequest, context: &ReadContext<'_>) -> Result<ReindexCounts, SearchError>;
+
+    /// Looks for items in many trees.
+    fn recall(&self, request: &RecallRequest, links: &dyn ItemLinks) -> Result<RecallHits, SearchError>;
 }

@@ -10,6 +10,7 @@ use super::FamilyDescriptor;
 use super::address::{self, Address, AddressedItem};
 use super::item::{FileItems, Item, ItemFace, ItemKey, ItemKind, ItemLink, TreeOwner, cut};
 use super::need::ReadContext;
+use super::recall::Worktree;
 use crate::disk::{FileStamp, ReadError};
 use crate::projects::{ProjectError, ProjectNameError, ProjectNames};
 
@@ -114,6 +115,8 @@ pub struct ItemTreeView {
     pub own_projects: Vec<String>,
     pub wanted_projects: Option<Vec<String>>,
     pub root: PathBuf,
+    /// Where the project is one of several worktrees that are known.
+    pub worktree: Option<Worktree>,
     pub files: Arc<ItemFiles>,
 }
 
@@ -285,6 +288,11 @@ impl ItemSet {
             };
             found.tree.items().find(replaces).map(ItemRef::address)
         })
+    }
+
+    /// The item that replaced another one, if it is there.
+    pub fn replaced_by(&self, found: ItemRef<'_>) -> Option<ItemRef<'_>> {
+        self.find(&address::parse(&self.superseded_by(found)?, &self.families)?)
     }
 
     /// The item that a text of another item means: by number, id, file name or address.

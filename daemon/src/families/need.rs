@@ -7,6 +7,7 @@ use std::fmt;
 
 use super::facts::{Hits, ReindexCounts, ReindexRequest, Search, SearchError, SearchRequest};
 use super::item_set::{ItemSet, Items, ItemsError, ItemsRequest, OpenRequest, OpenedUri};
+use super::recall::{ItemRequest, RecallError, Recalled};
 use crate::clock::Now;
 use crate::disk::{DiskReader, DiskRequest, InlineAttempt, ReadError, ReadMode};
 use crate::families::{ProgressReporter, SessionContext};
@@ -109,6 +110,32 @@ impl Need for OpenRequest {
 
     fn fetch(self, context: &ReadContext<'_>) -> Option<Self::Output> {
         Some(context.items.ok_or_else(no_items).and_then(|items| items.open(&self, context)))
+    }
+}
+
+/// So often a recall begins anew because files changed between items and index.
+const MAX_RECALL_ATTEMPTS: usize = 3;
+
+impl Need for ItemRequest {
+    type Output = Result<Recalled, RecallError>;
+
+    fn fetch(self, context: &ReadContext<'_>) -> Option<Self::Output> {
+        Some(recall(&self, context))
+    }
+}
+
+fn recall(request: &ItemRequest, context: &ReadContext<'_>) -> Result<Recalled, RecallError> {
+    let items = context.items.ok_or_else(no_items).map_err(RecallError::Items)?;
+    let search = context.search.ok_or_else(no_index).map_err(RecallError::Search)?;
+    let mut attempt = 1;
+    loop {
+        let asked = ItemsRequest { scope: request.scope.clone() };
+        let set = items.items(&asked, context).map_err(RecallError::Items)?;
+        let hits = search.recall(&request.within(&set), &set).map_err(RecallError::Search)?;
+        if attempt == MAX_RECALL_ATTEMPTS || set.has_all(&hits) {
+            return Ok(Recalled { set, hits });
+        }
+        attempt += 1;
     }
 }
 
@@ -259,6 +286,14 @@ mod tests {
 
         fn reindex(&self, _: &ReindexRequest, _: &ReadContext<'_>) -> Result<ReindexCounts, SearchError> {
             Ok(ReindexCounts::default())
+        }
+
+        fn recall(
+            &self,
+            _: &crate::families::recall::RecallRequest,
+            _: &dyn crate::families::recall::ItemLinks,
+        ) -> Result<crate::families::recall::RecallHits, SearchError> {
+            Ok(crate::families::recall::RecallHits::default())
         }
     }
 

@@ -12,6 +12,7 @@ use crate::clock::Now;
 use crate::disk::InlineAttempt;
 use crate::families::facts::{Hits, ReindexCounts, ReindexRequest, Search, SearchError, SearchRequest};
 use crate::families::need::ReadContext;
+use crate::families::recall::{ItemLinks, RecallHits, RecallRequest};
 use crate::trees::{Barrier, Waiting};
 
 /// How long a search waits for changes that were made before it; then it answers without them, and says so.
@@ -52,6 +53,10 @@ impl Search for SearchIndex {
             (Some(tree), None) => self.reindex(request.clone(), tree, context.reporter),
             _ => Err(SearchError::Index("it is still being built: try again in a moment".to_owned())),
         }
+    }
+
+    fn recall(&self, request: &RecallRequest, links: &dyn ItemLinks) -> Result<RecallHits, SearchError> {
+        self.recall_items(request, links)
     }
 }
 

@@ -13,9 +13,9 @@ use super::search::{MissingText, SearchStop};
 use super::state::CatchUpState;
 use super::write::IndexCorrupt;
 use super::{IndexCommand, SearchIndex};
-use crate::disk::FileStamp;
 use crate::families::facts::SearchError;
-use crate::families::recall::{ItemLinks, KnownFiles, OwnItems, RecallHits, RecallRequest, RecallTree};
+use crate::families::item_set::{ItemFile, ItemFiles};
+use crate::families::recall::{ItemLinks, OwnItems, RecallHits, RecallRequest, RecallTree};
 
 /// Trees in which nobody works are compared with the disk within this time, all together.
 const COMPARE_TIMEOUT: Duration = Duration::from_millis(200);
@@ -27,28 +27,26 @@ const MAX_ATTEMPTS: usize = 3;
 impl SearchIndex {
     /// Looks for items in all trees of a request. What their files hold is what the request's listings say, and for
     /// watched trees what has been reported.
-    pub fn recall(&self, request: &RecallRequest, links: &dyn ItemLinks) -> Result<RecallHits, SearchError> {
+    pub(crate) fn recall_items(
+        &self,
+        request: &RecallRequest,
+        links: &dyn ItemLinks,
+    ) -> Result<RecallHits, SearchError> {
         let began = Instant::now();
         let (mut trees, mut stale, mut progress) = (Vec::with_capacity(request.trees.len()), Vec::new(), None);
         for (number, tree) in request.trees.iter().enumerate() {
             let timeout = if tree.own == OwnItems::None { COMPARE_TIMEOUT } else { OWN_TIMEOUT };
             let deadline = began + timeout;
-            let (known, is_fresh) = match &tree.files {
-                KnownFiles::Watched => self.watched_tree(tree, deadline, &mut progress),
-                KnownFiles::Listed(files) => self.listed_tree(tree, files, deadline),
+            let (known, is_fresh) = match self.trees.has(tree.family, &tree.root) {
+                true => self.watched_tree(tree, deadline, &mut progress),
+                false => self.listed_tree(tree, deadline),
             };
             trees.push(known);
             if !is_fresh {
                 stale.push(number);
             }
         }
-        let own_project = |tree: &RecallTree| match &tree.own {
-            OwnItems::Project(project) => self.search.names.find(project),
-            _ => None,
-        };
-        let own_projects = request.trees.iter().map(own_project).collect();
-        let view = RecallView { request, trees, own_projects, links };
-        let hits = self.recall_once(&view)?;
+        let hits = self.recall_once(&self.search.view(request, trees, links))?;
         Ok(RecallHits { stale, progress, ..hits })
     }
 
@@ -87,16 +85,17 @@ impl SearchIndex {
     }
 
     /// The number of a tree of which all files are listed, and whether all of them were read in time.
-    fn listed_tree(&self, tree: &RecallTree, files: &[(String, FileStamp)], deadline: Instant) -> (Option<TreeId>, bool) {
-        let Some(known) = self.adopted(tree.family, &tree.root, deadline) else { return (None, files.is_empty()) };
-        (Some(known), self.overlay.follow_listing(known, files, deadline))
+    fn listed_tree(&self, tree: &RecallTree, deadline: Instant) -> (Option<TreeId>, bool) {
+        let known = self.overlay.ready_tree(tree.family, &tree.root);
+        if known.is_none() && tree.files.is_empty() {
+            return (None, true);
+        }
+        let Some(known) = known.or_else(|| self.adopted(tree.family, &tree.root, deadline)) else { return (None, false) };
+        (Some(known), self.overlay.follow_listing(known, &tree.files, deadline))
     }
 
     /// Makes a tree known that nobody watches.
     fn adopted(&self, family: &'static str, root: &Path, deadline: Instant) -> Option<TreeId> {
-        if let Some(known) = self.overlay.ready_tree(family, root) {
-            return Some(known);
-        }
         let source = *self.sources.get(family)?;
         self.start();
         let (done, wait) = bounded(1);
@@ -125,15 +124,14 @@ impl OverlayWriter {
     }
 
     /// Reads what is not as it is known, and forgets what is not listed. Whether the time was enough.
-    fn follow_listing(&self, tree: TreeId, files: &[(String, FileStamp)], deadline: Instant) -> bool {
+    fn follow_listing(&self, tree: TreeId, files: &ItemFiles, deadline: Instant) -> bool {
         let (changed, gone) = {
             let index_state = self.index_state.lock();
             let known = &index_state.trees[tree as usize].files;
-            let is_known = |path: &str, stamp: &FileStamp| known.get(path).is_some_and(|it| it.entry.stamp == *stamp);
-            let changed = files.iter().filter(|(path, stamp)| !is_known(path, stamp));
-            let changed: Vec<Arc<str>> = changed.map(|(path, _)| path.as_str().into()).collect();
-            let is_listed = |path: &Arc<str>| files.iter().any(|(listed, _)| **listed == **path);
-            let gone: Vec<Arc<str>> = known.keys().filter(|path| !is_listed(path)).cloned().collect();
+            let is_known = |path: &str, file: &ItemFile| known.get(path).is_some_and(|it| it.entry.stamp == file.stamp);
+            let changed = files.iter().filter(|(path, file)| !is_known(path, file));
+            let changed: Vec<Arc<str>> = changed.map(|(path, _)| Arc::clone(path)).collect();
+            let gone: Vec<Arc<str>> = known.keys().filter(|path| !files.contains_key(*path)).cloned().collect();
             (changed, gone)
         };
         for path in gone {

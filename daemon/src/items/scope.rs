@@ -1,6 +1,6 @@
 //! Which trees a call is about: what a caller says about projects comes in, trees with their owners go out.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,6 +9,7 @@ use crate::families::address::Address;
 use crate::families::item::{ItemFace, TreeFiles, TreeOwner};
 use crate::families::item_set::{ItemFiles, ItemScope, ItemTreeView, ItemsError};
 use crate::families::need::ReadContext;
+use crate::families::recall::Worktree;
 use crate::families::{FamilyDescriptor, SessionContext};
 use crate::projects::{ProjectNames, ProjectSelector, main_worktree};
 
@@ -30,6 +31,7 @@ pub(crate) struct ScopedTree {
     pub(crate) is_wanted: bool,
     own_projects: Vec<String>,
     wanted_projects: Option<Vec<String>>,
+    worktree: Option<Worktree>,
 }
 
 impl ScopedTree {
@@ -58,6 +60,7 @@ impl ScopedTree {
             own_projects,
             wanted_projects,
             root,
+            worktree: self.worktree,
             files,
         }
     }
@@ -185,6 +188,18 @@ fn own_names(directory: &Path) -> Vec<String> {
     last(directory).into_iter().chain(main_worktree(directory).as_deref().and_then(last)).collect()
 }
 
+/// Directories that are worktrees of one repository.
+fn worktrees(directories: &[&Path]) -> HashMap<PathBuf, Worktree> {
+    let mut worktrees = HashMap::new();
+    for directory in directories {
+        let Some(repository) = main_worktree(directory) else { continue };
+        let main = Worktree { repository: repository.clone(), is_main: true };
+        worktrees.insert(repository.clone(), main);
+        worktrees.insert((*directory).to_owned(), Worktree { repository, is_main: false });
+    }
+    worktrees
+}
+
 fn scoped(
     directories: &[&Path],
     wanted: &Wanted,
@@ -194,6 +209,7 @@ fn scoped(
 ) -> Vec<ScopedTree> {
     let session = context.session;
     let own_projects = names.own().map(own_names).unwrap_or_default();
+    let worktrees = worktrees(directories);
     let mut trees: Vec<ScopedTree> = Vec::new();
     for (rank, family) in families.iter().enumerate() {
         let Some(face) = family.items.filter(|_| session.sees_items_of(family.name)) else { continue };
@@ -217,6 +233,7 @@ fn scoped(
                 is_wanted: is_workspace || is_own_wanted,
                 own_projects: own_projects.clone(),
                 wanted_projects: wanted.in_workspace.clone().filter(|_| is_workspace),
+                worktree: None,
             });
             continue;
         }
@@ -239,6 +256,7 @@ fn scoped(
                 is_wanted: wanted.directories.iter().any(|wanted| wanted == directory),
                 own_projects: Vec::new(),
                 wanted_projects: None,
+                worktree: worktrees.get(*directory).cloned(),
             });
         }
     }

@@ -11,11 +11,25 @@ use crate::families::error::ArgumentError;
 use crate::families::fields::Object;
 use crate::families::item::{ItemKind, ItemLane};
 use crate::families::item_set::ItemScope;
+use crate::families::recall::LaneFilter;
 use crate::families::shapes::{Shape, boolean, integer, one_of, shape, text};
 
 /// Families that have items.
 const FAMILIES: [&str; 5] = ["vibe", "todo", "vine", "vault", "board"];
 const KINDS: [&str; 9] = ["document", "task", "decision", "context", "session", "plan", "node", "file", "card"];
+
+arguments! {
+    /// What to look for, where, and how much of it.
+    pub struct RecallArgs else TrellisError {
+        query: String = query().required(), "Words, a question, an id or a path; \"phrase\", -word, word* and OR work; 1-500 characters";
+        kind: Option<ItemKind> = one_of(KINDS, "a kind of item", ItemKind::named).optional(), "";
+        lane: Option<LaneFilter> = open_lane().optional(), "open = not done";
+        project: ItemScope = project().default("*"), "Name, path, ~/…, \".\" (this one) or \"*\" (all)";
+        limit: usize = integer::<usize>(1..=50).default(8_usize), "1-50";
+        budget: usize = integer::<usize>(500..=20_000).default(6000_usize), "Characters of the answer, 500-20000";
+        cursor: Option<String> = text("a text").optional(), "next_cursor of the page before";
+    }
+}
 
 arguments! {
     /// One item, a page of it.
@@ -45,24 +59,24 @@ arguments! {
     }
 }
 
-/// Lanes that a caller wants.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LaneFilter {
-    One(ItemLane),
-    /// Any but done.
-    Open,
-    /// Items without one.
-    None,
+/// A query has so many characters at most.
+const MAX_QUERY_CHARACTERS: usize = 500;
+
+fn query() -> impl Shape<Value = String> {
+    text("a text").with("maxLength", MAX_QUERY_CHARACTERS).then(|query| match query.chars().count() {
+        _ if query.trim().is_empty() => Err(ArgumentError::must_be("a text that is not blank")),
+        0..=MAX_QUERY_CHARACTERS => Ok(query),
+        _ => Err(ArgumentError::must_be("at most 500 characters")),
+    })
 }
 
-impl LaneFilter {
-    pub fn takes(self, lane: Option<ItemLane>) -> bool {
-        match self {
-            Self::One(wanted) => lane == Some(wanted),
-            Self::Open => lane.is_some_and(|lane| lane != ItemLane::Done),
-            Self::None => lane.is_none(),
-        }
-    }
+fn open_lane() -> impl Shape<Value = LaneFilter> {
+    let named = |word: &str| match word {
+        "open" => Some(LaneFilter::Open),
+        word => ItemLane::named(word).map(LaneFilter::One),
+    };
+    let words = ["todo", "doing", "review", "blocked", "done", "open"];
+    one_of(words, "one of `todo`, `doing`, `review`, `blocked`, `done`, `open`", named)
 }
 
 fn lane() -> impl Shape<Value = LaneFilter> {

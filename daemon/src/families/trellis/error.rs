@@ -5,7 +5,9 @@ use trellis_protocol::{Coded, ErrorInfo, FailureKind};
 
 use crate::families::error::{ArgumentError, CommonError};
 use crate::families::fields::FamilyError;
+use crate::families::facts::SearchError;
 use crate::families::item_set::ItemsError;
+use crate::families::recall::RecallError;
 use crate::projects::ProjectError;
 
 /// Everything that a tool may answer instead of items.
@@ -68,6 +70,19 @@ impl TrellisError {
             ItemsError::Read(error) => {
                 let file = crate::families::error::NamedFile { shown: "it".to_owned(), ..Default::default() };
                 Self::Unreadable { uri, reason: CommonError::Read { file, why: error }.to_string() }
+            }
+        }
+    }
+}
+
+impl TrellisError {
+    pub fn recall(error: RecallError) -> Self {
+        match error {
+            RecallError::Items(error) => Self::of(error, ""),
+            RecallError::Search(SearchError::Read(error)) => Self::of(ItemsError::Read(error), ""),
+            RecallError::Search(SearchError::Index(reason)) => Self::Unreadable { uri: String::new(), reason },
+            RecallError::Search(SearchError::Cancelled) => {
+                Self::Unreadable { uri: String::new(), reason: "the call was cancelled".to_owned() }
             }
         }
     }

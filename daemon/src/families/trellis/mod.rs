@@ -12,6 +12,9 @@ pub mod pages;
 /// What the tools take.
 pub mod arguments;
 
+/// Hits of one search over everything.
+pub mod recall;
+
 /// Lists of items.
 pub mod ops;
 
@@ -41,7 +44,7 @@ impl Family for Trellis {
     const NAME: &'static str = "trellis";
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::Error;
     const TOOL_NAMING: ToolNaming = ToolNaming::Prefixed;
-    const INSTRUCTION: &'static str = "every task, decision, plan, note and card of all projects has an address: `list` shows them, `open` reads one.";
+    const INSTRUCTION: &'static str = "every task, decision, plan, note and card of all projects has an address: `recall` finds them by their words, `list` shows them, `open` reads one.";
 
     fn tools() -> Vec<Tool> {
         tools::table()

@@ -1,10 +1,11 @@
 //! The table of tools.
 
-use super::arguments::{Lenient, ListArgs, OpenArgs};
+use super::arguments::{Lenient, ListArgs, OpenArgs, RecallArgs};
 use super::error::TrellisError;
 use super::ops::{self, Below};
-use super::{model, open};
+use super::{model, open, recall};
 use crate::families::item_set::{ItemScope, ItemSet, ItemsError, ItemsRequest, OpenRequest, OpenedUri};
+use crate::families::recall::{RecallError, Recalled};
 use crate::families::{Answer, Tool};
 
 /// Words that people use and the names have not.
@@ -17,6 +18,16 @@ pub fn table() -> Vec<Tool> {
 
 fn rows() -> Vec<Tool> {
     vec![
+        Tool::read(
+            ("recall", "Recall"),
+            "Search everything that was ever noted, decided or planned, in all projects, by words or as a question. Hits \
+             carry the address to open, the status, and what replaced them.",
+            |Lenient(args): &Lenient<RecallArgs>, _| Ok(recall::request(args)?),
+            |recalled: Result<Recalled, RecallError>, Lenient(args), _| {
+                let recalled = recalled.map_err(TrellisError::recall)?;
+                Ok(recall::answer(&recalled, args)?)
+            },
+        ),
         Tool::read(
             ("open", "Open an item"),
             "Read one task, decision, plan, note, card or file by its address, with its status, links and context. Long \

@@ -33,7 +33,7 @@ use super::search::{IndexSearch, MissingText, STEMS, SearchStop, document_at};
 use super::snippet::Highlighter;
 use super::symbols::Symbol;
 use super::write::{IndexCorrupt, catch_corruption};
-use crate::families::recall::{ItemLinks, ItemPlace, RecallHit, RecallHits, RecallRequest};
+use crate::families::recall::{ItemLinks, ItemPlace, OwnItems, RecallHit, RecallHits, RecallRequest};
 use order::{Answer, Candidate};
 use tally::{BEGINNING, Counting, EXACT, EXCLUDED, PHRASE, ProjectScope, RecallScope, Tally, TermSet};
 use terms::{MAX_TERMS, Relaxation, Term, TermPlanner};
@@ -54,8 +54,8 @@ pub(crate) struct RecallView<'a> {
     pub(crate) request: &'a RecallRequest,
     /// For each tree of the request, its number in the index; none if it is not there yet.
     pub(crate) trees: Vec<Option<TreeId>>,
-    /// For each tree of the request, the project of it that is the session's own.
-    pub(crate) own_projects: Vec<Option<Symbol>>,
+    /// For each tree of the request, the projects of it that are the session's own.
+    own_projects: Vec<Vec<Symbol>>,
     pub(crate) links: &'a dyn ItemLinks,
 }
 
@@ -76,6 +76,24 @@ struct Findings {
 }
 
 impl IndexSearch {
+    /// Whom a request means, whose trees have these numbers.
+    pub(crate) fn view<'a>(
+        &self,
+        request: &'a RecallRequest,
+        trees: Vec<Option<TreeId>>,
+        links: &'a dyn ItemLinks,
+    ) -> RecallView<'a> {
+        let own_projects = request.trees.iter().map(|tree| match &tree.own {
+            OwnItems::Projects(projects) => self.symbols(projects),
+            _ => Vec::new(),
+        });
+        RecallView { request, trees, own_projects: own_projects.collect(), links }
+    }
+
+    fn symbols(&self, names: &[String]) -> Vec<Symbol> {
+        names.iter().filter_map(|name| self.names.find(name)).collect()
+    }
+
     pub(crate) fn recall(&self, view: &RecallView<'_>, missing: MissingText) -> Result<RecallHits, SearchStop> {
         let snapshot = self.snapshot.load_full();
         let findings = catch_corruption(|| {
@@ -99,9 +117,9 @@ impl IndexSearch {
         let mut scope = RecallScope::default();
         for (tree, known) in view.request.trees.iter().zip(&view.trees) {
             let Some(known) = known else { continue };
-            let only = match &tree.project {
+            let only = match &tree.projects {
                 None => Some(ProjectScope::All),
-                Some(project) => self.names.find(project).map(ProjectScope::Only),
+                Some(projects) => Some(ProjectScope::Only(self.symbols(projects))),
             };
             let place = *known as usize;
             scope.trees.resize(scope.trees.len().max(place + 1), None);
@@ -161,7 +179,7 @@ impl IndexSearch {
         let heading = heading.filter(|_| candidate.is_in_text);
         let Candidate { rung, weight, .. } = *candidate;
         let outdated = entry.items[item].outdated;
-        Ok(Some(RecallHit { place, heading, snippet, rung, weight, outdated }))
+        Ok(Some(RecallHit { place, heading, snippet, rung, weight, outdated, stamp: entry.stamp }))
     }
 }
 
@@ -332,7 +350,7 @@ impl Recall<'_> {
             let Some(rung) = rung(tally.found) else { continue };
             let record = record_of(snapshot, *item);
             let is_wanted = request.kind.is_none_or(|kind| kind == record.kind)
-                && request.lane.is_none_or(|lane| lane.has(record.lane));
+                && request.lane.is_none_or(|lane| lane.takes(record.lane));
             if is_wanted {
                 candidates.push(Candidate {
                     item: *item,

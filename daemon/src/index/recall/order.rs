@@ -3,6 +3,7 @@
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
+use std::path::Path;
 
 use super::{RecallView, item_at, record_of};
 use crate::families::item::ItemLane;
@@ -91,7 +92,7 @@ impl Order<'_> {
         match &self.view.request.trees[tree].own {
             OwnItems::All => true,
             OwnItems::None => false,
-            OwnItems::Project(_) => self.view.own_projects[tree] == Some(entry.project),
+            OwnItems::Projects(_) => self.view.own_projects[tree].contains(&entry.project),
         }
     }
 
@@ -130,21 +131,21 @@ impl Order<'_> {
     /// Of items with equal text in worktrees of one repository: the session's own, else the main worktree's.
     fn without_copies(&self, candidates: Vec<Candidate>) -> Vec<Candidate> {
         let trees = &self.view.request.trees;
-        if trees.iter().all(|tree| tree.repository.is_none()) {
+        if trees.iter().all(|tree| tree.worktree.is_none()) {
             return candidates;
         }
         let mut kept: Vec<Candidate> = Vec::with_capacity(candidates.len());
-        let mut copies: HashMap<(u32, &str, u64, u64), usize> = HashMap::new();
-        let rank = |item: ItemNumber, worktree: Worktree| (!self.is_own(item), !worktree.is_main);
+        let mut copies: HashMap<(&Path, &str, u64, u64), usize> = HashMap::new();
+        let rank = |item: ItemNumber, worktree: &Worktree| (!self.is_own(item), !worktree.is_main);
         for candidate in candidates {
             let (entry, _, place) = item_at(self.snapshot, candidate.item);
             let tree = self.view.place_in_request(entry.tree).map(|tree| &trees[tree]);
-            let Some((tree, worktree)) = tree.and_then(|tree| Some((tree, tree.repository?))) else {
+            let Some((tree, worktree)) = tree.and_then(|tree| Some((tree, tree.worktree.as_ref()?))) else {
                 kept.push(candidate);
                 continue;
             };
             let record = entry.items[place];
-            match copies.entry((worktree.repository, tree.family, record.key, record.text)) {
+            match copies.entry((worktree.repository.as_path(), tree.family, record.key, record.text)) {
                 std::collections::hash_map::Entry::Vacant(vacant) => {
                     vacant.insert(kept.len());
                     kept.push(candidate);
@@ -153,7 +154,7 @@ impl Order<'_> {
                     let other = &mut kept[*occupied.get()];
                     let (other_entry, ..) = item_at(self.snapshot, other.item);
                     let other_tree = self.view.place_in_request(other_entry.tree).map(|tree| &trees[tree]);
-                    let other_worktree = other_tree.and_then(|tree| tree.repository).unwrap_or(worktree);
+                    let other_worktree = other_tree.and_then(|tree| tree.worktree.as_ref()).unwrap_or(worktree);
                     if rank(candidate.item, worktree) < rank(other.item, other_worktree) {
                         *other = candidate;
                     }
@@ -172,7 +173,7 @@ impl Order<'_> {
             let request = self.view.request;
             let is_wanted = !record.outdated
                 && request.kind.is_none_or(|kind| kind == record.kind)
-                && request.lane.is_none_or(|lane| lane.has(record.lane));
+                && request.lane.is_none_or(|lane| lane.takes(record.lane));
             if !is_wanted {
                 continue;
             }

@@ -33,17 +33,17 @@ pub(super) struct RecallScope {
     pub(super) trees: Vec<Option<ProjectScope>>,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) enum ProjectScope {
     All,
-    Only(Symbol),
+    Only(Vec<Symbol>),
 }
 
 impl RecallScope {
     fn has(&self, tree: TreeId, project: Symbol) -> bool {
         match self.trees.get(tree as usize) {
             Some(Some(ProjectScope::All)) => true,
-            Some(Some(ProjectScope::Only(only))) => *only == project,
+            Some(Some(ProjectScope::Only(only))) => only.contains(&project),
             _ => false,
         }
     }

@@ -11,7 +11,7 @@ use super::super::state::IndexState;
 use super::*;
 use crate::disk::{FileContent, FileStamp};
 use crate::families::item::{ItemKind, ItemLane};
-use crate::families::recall::{KnownFiles, LaneFilter, OwnItems, RecallTree, Worktree};
+use crate::families::recall::{LaneFilter, OwnItems, RecallTree, Worktree};
 use crate::families::{FamilyDescriptor, all};
 
 const STAMP: FileStamp = FileStamp { device: 1, inode: 1, size: 1, modified_ns: 0, changed_ns: 0 };
@@ -44,10 +44,10 @@ impl Shelf {
         let tree = |family: &'static str, root: &str| RecallTree {
             family,
             root: PathBuf::from(root),
-            files: KnownFiles::Watched,
-            project: None,
+            files: Arc::default(),
+            projects: None,
             own: OwnItems::None,
-            repository: None,
+            worktree: None,
         };
         let trees = vec![tree("vibe", "/vibe"), tree("todo", "/a"), tree("todo", "/b"), tree("vault", "/v")];
         Self { trees, files: Vec::new(), replacements: HashMap::new() }
@@ -89,14 +89,8 @@ impl Shelf {
     fn ask(&self, request: RecallRequest) -> RecallHits {
         let request = RecallRequest { trees: self.trees.clone(), ..request };
         let search = self.search();
-        let own = |tree: &RecallTree| match &tree.own {
-            OwnItems::Project(project) => search.names.find(project),
-            _ => None,
-        };
-        let own_projects = request.trees.iter().map(own).collect();
         let trees = (0..self.trees.len()).map(|tree| Some(tree as TreeId)).collect();
-        let view = RecallView { request: &request, trees, own_projects, links: self };
-        search.recall(&view, MissingText::IsEmpty).expect("hits")
+        search.recall(&search.view(&request, trees, self), MissingText::IsEmpty).expect("hits")
     }
 
     fn recall(&self, query: &str) -> RecallHits {
@@ -246,14 +240,14 @@ fn equal_texts_are_ordered_by_lane_project_and_age() {
 fn worktrees_show_an_equal_item_once() {
     let task = |title: &str| format!("# Tasks\n\n## Now\n\n- [ ] {title} #T001\n");
     let mut shelf = Shelf::new().file(1, "task.md", &task("Paint"), 1).file(2, "task.md", &task("Paint"), 9);
-    shelf.trees[1].repository = Some(Worktree { repository: 1, is_main: true });
-    shelf.trees[2].repository = Some(Worktree { repository: 1, is_main: false });
+    shelf.trees[1].worktree = Some(Worktree { repository: "/r".into(), is_main: true });
+    shelf.trees[2].worktree = Some(Worktree { repository: "/r".into(), is_main: false });
     shelf.check("paint", &["1:1/task.md"]);
     shelf.trees[2].own = OwnItems::All;
     shelf.check("paint", &["1:2/task.md"]);
     let mut shelf = Shelf::new().file(1, "task.md", &task("Paint"), 1).file(2, "task.md", &task("Paint all"), 9);
-    shelf.trees[1].repository = Some(Worktree { repository: 1, is_main: true });
-    shelf.trees[2].repository = Some(Worktree { repository: 1, is_main: false });
+    shelf.trees[1].worktree = Some(Worktree { repository: "/r".into(), is_main: true });
+    shelf.trees[2].worktree = Some(Worktree { repository: "/r".into(), is_main: false });
     assert_eq!(shelf.recall("paint").total, 2);
 }
 
@@ -297,7 +291,7 @@ fn operators_filters_and_pages() {
     };
     assert_eq!(of(Some(ItemKind::Task), None), 3);
     assert_eq!(of(None, Some(LaneFilter::Open)), 2);
-    assert_eq!(of(None, Some(LaneFilter::Is(ItemLane::Done))), 1);
+    assert_eq!(of(None, Some(LaneFilter::One(ItemLane::Done))), 1);
     let mut pages = Vec::new();
     for offset in 0..4 {
         let page = shelf.ask(RecallRequest { query: "alpha".into(), limit: 1, offset, ..RecallRequest::default() });

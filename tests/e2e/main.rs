@@ -28,6 +28,9 @@ mod vault;
 /// What a search finds, and in which order.
 mod relevance;
 
+/// One search over everything.
+mod recall;
+
 /// Reading and writing the workspace.
 mod vibe;
 

@@ -112,7 +112,7 @@ pub struct ItemPlace {
 pub struct RecallHits {
     /// Items on the first rungs that have any, before limit and offset.
     pub total: usize,
-    /// Best first.
+    /// The best come first.
     pub hits: Vec<RecallHit>,
     /// Whether more hits follow these.
     pub has_more: bool,

@@ -153,7 +153,8 @@ impl<'a> PostingCursor<'a> {
                 }
             }
             CursorKind::Any(all, _) => {
-                let score = |(doc, term_freq, factor): &(u32, u32, f32)| (*doc, weight.of(*doc, *term_freq) * factor, 0.0);
+                let score =
+                    |(doc, term_freq, factor): &(u32, u32, f32)| (*doc, weight.of(*doc, *term_freq) * factor, 0.0);
                 found.extend(all.iter().map(score));
             }
             CursorKind::Phrase(mut phrase) => {

@@ -120,7 +120,8 @@ impl ParsedDocument {
         });
         let labels = labels.collect();
         // A document without text is no hit of its family's own search.
-        let has_names = source.has_documents() && chunks.iter().any(|chunk| chunk.heading.is_some() || !chunk.content.is_empty());
+        let has_names =
+            source.has_documents() && chunks.iter().any(|chunk| chunk.heading.is_some() || !chunk.content.is_empty());
         let names = if has_names { vec![facts.title, facts.stem] } else { Vec::new() };
         Self { entry: Arc::new(entry), text, chunks, names, labels }
     }

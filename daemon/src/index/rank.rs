@@ -72,7 +72,16 @@ pub(crate) fn recency(today: i32, day: i32) -> f32 {
     }
 }
 
-/// What is left of a score if only some of what was looked for is there: both are sums of IDF.
+/// Rarity is never less: what all have still tells equals apart.
+const MIN_RARITY: f32 = 0.02;
+
+/// How telling something is that so many of all have. What most of them have tells next to nothing.
+pub(crate) fn rarity(freq: u64, all: u64) -> f32 {
+    let (freq, all) = (freq.min(all) as f32, all as f32);
+    ((all - freq + 0.5) / (freq + 0.5)).max(1.0).ln().max(MIN_RARITY)
+}
+
+/// What is left of a score if only some of what was looked for is there: both are sums of how telling that is.
 pub(crate) fn coverage_factor(found: f32, wanted: f32) -> f32 {
     let share = (found / wanted.max(f32::MIN_POSITIVE)).min(1.0);
     share * share

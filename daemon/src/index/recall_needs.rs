@@ -90,7 +90,9 @@ impl SearchIndex {
         if known.is_none() && tree.files.is_empty() {
             return (None, true);
         }
-        let Some(known) = known.or_else(|| self.adopted(tree.family, &tree.root, deadline)) else { return (None, false) };
+        let Some(known) = known.or_else(|| self.adopted(tree.family, &tree.root, deadline)) else {
+            return (None, false);
+        };
         (Some(known), self.overlay.follow_listing(known, &tree.files, deadline))
     }
 

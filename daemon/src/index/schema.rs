@@ -135,11 +135,7 @@ impl TermEmitter for LabelTerms {
 }
 
 /// The terms of a piece of a label.
-pub(crate) fn emit_label(
-    variants: &mut VariantTerms,
-    text_token: &TextToken<'_>,
-    each: &mut dyn FnMut(&[&str]),
-) {
+pub(crate) fn emit_label(variants: &mut VariantTerms, text_token: &TextToken<'_>, each: &mut dyn FnMut(&[&str])) {
     each(&[text_token.folded]);
     variants.emit(text_token, &mut |term| {
         let [tag, text] = term else { return };

@@ -70,10 +70,16 @@ fn filters_pages_and_budgets() {
     found.dedup();
     assert_eq!(found.len() as u64, total, "every hit once");
     let error = host.call_err("trellis_recall", json!({ "query": "other", "cursor": "7-abc" }));
-    assert_eq!((&error["error"]["code"], &error["error"]["details"]["field"]), (&json!("INVALID_ARGUMENT"), &json!("cursor")));
+    assert_eq!(
+        (&error["error"]["code"], &error["error"]["details"]["field"]),
+        (&json!("INVALID_ARGUMENT"), &json!("cursor"))
+    );
     for query in ["", "  \n", &"x".repeat(501)] {
         let error = host.call_err("trellis_recall", json!({ "query": query }));
-        assert_eq!((&error["error"]["code"], &error["error"]["details"]["field"]), (&json!("INVALID_ARGUMENT"), &json!("query")));
+        assert_eq!(
+            (&error["error"]["code"], &error["error"]["details"]["field"]),
+            (&json!("INVALID_ARGUMENT"), &json!("query"))
+        );
     }
     let nothing = recall(&mut host, json!({ "query": "*** ()" }));
     assert_eq!((&nothing["total"], &nothing["hits"]), (&json!(0), &json!([])));
@@ -109,7 +115,11 @@ fn what_was_written_is_found_by_the_next_call() {
     ] {
         home.write(path, text);
         let word = text.split_whitespace().find(|word| ["Wombat", "Numbat", "Bilby"].contains(word)).expect("a word");
-        assert_eq!(uris(&recall(&mut host, json!({ "query": format!("\"{word}\"") }))).len(), if word == "Numbat" { 2 } else { 1 }, "{word}");
+        assert_eq!(
+            uris(&recall(&mut host, json!({ "query": format!("\"{word}\"") }))).len(),
+            if word == "Numbat" { 2 } else { 1 },
+            "{word}"
+        );
     }
     home.write("plans/new.vine", "vine 1.2.0\n---\n[root] Potoroo (started)\n");
     assert_eq!(recall(&mut host, json!({ "query": "\"numbat\"" }))["total"], 0);

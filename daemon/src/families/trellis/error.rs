@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use trellis_protocol::{Coded, ErrorInfo, FailureKind};
 
 use crate::families::error::{ArgumentError, CommonError};
-use crate::families::fields::FamilyError;
 use crate::families::facts::SearchError;
+use crate::families::fields::FamilyError;
 use crate::families::item_set::ItemsError;
 use crate::families::recall::RecallError;
 use crate::projects::ProjectError;

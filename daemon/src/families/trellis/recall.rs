@@ -14,9 +14,8 @@ const CURSOR_CHARACTERS: usize = 48;
 /// What is asked of the index.
 pub fn request(args: &RecallArgs) -> Result<ItemRequest, TrellisError> {
     let offset = match &args.cursor {
-        Some(given) => cursor_place(given, &asked(args)).ok_or_else(|| {
-            argument("cursor", "is not from `next_cursor` of this query", given.as_str())
-        })?,
+        Some(given) => cursor_place(given, &asked(args))
+            .ok_or_else(|| argument("cursor", "is not from `next_cursor` of this query", given.as_str()))?,
         None => 0,
     };
     let RecallArgs { query, kind, lane, project, limit, .. } = args.clone();

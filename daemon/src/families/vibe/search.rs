@@ -51,7 +51,13 @@ fn found((listed, searched): (Option<ProjectListed>, SearchOutput), args: &Searc
     let hits = answered(searched.unwrap_or_else(|| Ok(Hits::default())))?;
     let results = hits.hits.iter().filter_map(result).collect();
     let rebuilding = hits.progress.map(|(done, total)| CatchUpNote { done, total });
-    Ok(Answer::object(SearchAnswer { query: &args.query, total_matches: hits.total, results, rebuilding, relaxed: hits.is_relaxed }))
+    Ok(Answer::object(SearchAnswer {
+        query: &args.query,
+        total_matches: hits.total,
+        results,
+        rebuilding,
+        relaxed: hits.is_relaxed,
+    }))
 }
 
 /// What `search` answers.

@@ -34,7 +34,7 @@ use super::snippet::Highlighter;
 use super::symbols::Symbol;
 use super::write::{IndexCorrupt, catch_corruption};
 use crate::families::recall::{ItemLinks, ItemPlace, OwnItems, RecallHit, RecallHits, RecallRequest};
-use order::{Answer, Candidate};
+use order::{AnswerPage, Candidate};
 use tally::{BEGINNING, Counting, EXACT, EXCLUDED, PHRASE, ProjectScope, RecallScope, Tally, TermSet};
 use terms::{MAX_TERMS, Relaxation, Term, TermPlanner};
 use weight::idf_of;
@@ -96,12 +96,11 @@ impl IndexSearch {
 
     pub(crate) fn recall(&self, view: &RecallView<'_>, missing: MissingText) -> Result<RecallHits, SearchStop> {
         let snapshot = self.snapshot.load_full();
-        let findings = catch_corruption(|| {
-            self.find_items(&snapshot, view).map_err(|error| IndexCorrupt(error.to_string()))
-        });
+        let findings =
+            catch_corruption(|| self.find_items(&snapshot, view).map_err(|error| IndexCorrupt(error.to_string())));
         let Findings { strict, relaxed, shown } = findings.map_err(SearchStop::Corrupt)?;
         let request = view.request;
-        let Answer { total, page, has_more } =
+        let AnswerPage { total, page, has_more } =
             order::answer(&snapshot, view, strict, relaxed, FEW_HITS.min(request.limit.max(1)));
         STEMS.with_borrow_mut(|stems| {
             let mut marker = Highlighter::new(&shown, stems);
@@ -158,9 +157,7 @@ impl IndexSearch {
         let place = ItemPlace { tree, path: entry.path.clone(), item };
         let cut = |marker: &mut Highlighter<'_>, content: &str| match &heading {
             // Of an item that is no more than its name, that is shown.
-            None if content.trim().is_empty() => {
-                marker.short_snippet(&view.links.title(&place), None, SNIPPET_CHARS)
-            }
+            None if content.trim().is_empty() => marker.short_snippet(&view.links.title(&place), None, SNIPPET_CHARS),
             heading => marker.short_snippet(content, heading.as_deref(), SNIPPET_CHARS),
         };
         let snippet = match candidate.chunk {
@@ -303,8 +300,7 @@ impl Recall<'_> {
         });
         for candidate in candidates.iter_mut().filter(|candidate| candidate.rung == 5) {
             let found = self.tally.of(candidate.item).found;
-            let has: f32 =
-                worth.iter().enumerate().filter(|(bit, _)| found & 1 << bit != 0).map(|(_, idf)| idf).sum();
+            let has: f32 = worth.iter().enumerate().filter(|(bit, _)| found & 1 << bit != 0).map(|(_, idf)| idf).sum();
             candidate.weight *= super::rank::coverage_factor(has, wanted);
         }
         Ok(candidates)

@@ -29,7 +29,7 @@ pub(super) struct Candidate {
 }
 
 /// One page of an answer.
-pub(super) struct Answer {
+pub(super) struct AnswerPage {
     pub(super) total: usize,
     pub(super) page: Vec<Candidate>,
     pub(super) has_more: bool,
@@ -50,14 +50,17 @@ pub(super) fn answer(
     strict: Vec<Candidate>,
     relaxed: Vec<Candidate>,
     few: usize,
-) -> Answer {
+) -> AnswerPage {
     let order = Order { snapshot, view };
     let is_outdated = |candidate: &Candidate| record_of(snapshot, candidate.item).outdated;
     let strict = order.without_copies(strict);
     let (mut outdated, mut first): (Vec<Candidate>, Vec<Candidate>) = strict.into_iter().partition(is_outdated);
     order.replace(&outdated, &mut first);
-    let mut relaxed = order.without_copies(relaxed);
-    relaxed.retain(|candidate| !is_outdated(candidate) && !first.iter().any(|it| it.item == candidate.item));
+    // Of what no longer holds, later rungs show only what replaced it.
+    let relaxed = order.without_copies(relaxed);
+    let (left_out, mut relaxed): (Vec<Candidate>, Vec<Candidate>) = relaxed.into_iter().partition(is_outdated);
+    order.replace(&left_out, &mut relaxed);
+    relaxed.retain(|candidate| !first.iter().any(|it| it.item == candidate.item));
     if first.is_empty() && outdated.is_empty() {
         let rung = relaxed.iter().map(|candidate| candidate.rung).min().unwrap_or(0);
         (first, relaxed) = relaxed.into_iter().partition(|candidate| candidate.rung == rung);
@@ -72,7 +75,7 @@ pub(super) fn answer(
     order.sort(&mut outdated, end);
     let all: Vec<Candidate> = first.into_iter().chain(relaxed).chain(outdated).collect();
     let page = all.iter().skip(request.offset).take(request.limit).copied().collect();
-    Answer { total, page, has_more: all.len() > end }
+    AnswerPage { total, page, has_more: all.len() > end }
 }
 
 struct Order<'a> {
@@ -99,17 +102,12 @@ impl Order<'_> {
     fn standing(&self, item: ItemNumber) -> Standing {
         let (entry, _, place) = item_at(self.snapshot, item);
         let age = -i64::try_from(entry.stamp.modified_ns / 1_000_000_000).unwrap_or(0);
-        Standing {
-            is_done: entry.items[place].lane == Some(ItemLane::Done),
-            is_foreign: !self.is_own(item),
-            age,
-        }
+        Standing { is_done: entry.items[place].lane == Some(ItemLane::Done), is_foreign: !self.is_own(item), age }
     }
 
     /// Puts the first `count` in order; the others follow in none.
     fn sort(&self, candidates: &mut [Candidate], count: usize) {
-        let by_text =
-            |a: &Candidate, b: &Candidate| a.rung.cmp(&b.rung).then_with(|| b.weight.total_cmp(&a.weight));
+        let by_text = |a: &Candidate, b: &Candidate| a.rung.cmp(&b.rung).then_with(|| b.weight.total_cmp(&a.weight));
         let by_standing = |a: &Candidate, b: &Candidate| {
             by_text(a, b).then_with(|| self.standing(a.item).cmp(&self.standing(b.item)))
         };
@@ -215,9 +213,10 @@ impl Order<'_> {
         }
         let segments = self.snapshot.main.segments.iter().enumerate();
         segments.into_iter().find_map(|(number, segment)| {
-            let doc = segment.chunk_columns.iter().enumerate().position(|(doc, columns)| {
-                columns.slot as usize == document && segment.chunk(doc as u32) == chunk
-            })?;
+            let doc =
+                segment.chunk_columns.iter().enumerate().position(|(doc, columns)| {
+                    columns.slot as usize == document && segment.chunk(doc as u32) == chunk
+                })?;
             Some(ChunkLocation::Main(number as u32, doc as u32))
         })
     }

@@ -130,7 +130,10 @@ fn the_rungs_come_one_behind_the_other() {
     assert_eq!((few.total, few.hits.len(), few.hits[2].rung), (1, 3, 5), "{few:?}");
     let few = shelf.recall("retry polic");
     assert_eq!((few.total, few.hits[0].rung, few.hits[0].is_relaxed()), (3, 4, true), "{few:?}");
-    shelf.check("retrying", &["2:0/p/references/d.md", "3:0/p/references/a.md", "3:0/p/references/b.md", "3:0/p/references/c.md"]);
+    shelf.check(
+        "retrying",
+        &["2:0/p/references/d.md", "3:0/p/references/a.md", "3:0/p/references/b.md", "3:0/p/references/c.md"],
+    );
 }
 
 #[test]
@@ -164,7 +167,14 @@ fn a_rare_word_beats_words_that_most_items_have() {
 fn identifiers_and_joined_words_find_each_other() {
     let spellings = ["fooBar", "foo_bar", "foo-bar", "FOO_BAR", "foo bar", "foobar"];
     let mut shelf = Shelf::new();
-    let paths = ["p/references/1.md", "p/references/2.md", "p/references/3.md", "p/references/4.md", "p/references/5.md", "p/references/6.md"];
+    let paths = [
+        "p/references/1.md",
+        "p/references/2.md",
+        "p/references/3.md",
+        "p/references/4.md",
+        "p/references/5.md",
+        "p/references/6.md",
+    ];
     for (path, spelling) in paths.iter().zip(spellings) {
         shelf = shelf.vibe(path, &format!("# Note\n\nuse {spelling} there\n"));
     }
@@ -275,7 +285,10 @@ fn a_context_is_found_as_its_task() {
 #[test]
 fn operators_filters_and_pages() {
     let shelf = Shelf::new()
-        .todo("task.md", "# Tasks\n\n## Now\n\n- [ ] alpha beta #T001\n- [x] alpha gamma #T002\n- [-] alpha delta #T003\n")
+        .todo(
+            "task.md",
+            "# Tasks\n\n## Now\n\n- [ ] alpha beta #T001\n- [x] alpha gamma #T002\n- [-] alpha delta #T003\n",
+        )
         .vibe("p/references/a.md", "# alpha\n\nbeta gamma\n");
     assert_eq!(shelf.recall("alpha -gamma").total, 2);
     assert_eq!(shelf.recall("\"alpha gamma\"").total, 1);

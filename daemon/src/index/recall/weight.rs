@@ -1,6 +1,7 @@
 //! What words and pairs of signs are worth in a recall: BM25 with IDF over items, where words of the language itself,
 //! question words, particles and endings decide nothing.
 
+use crate::index::rank::rarity;
 use crate::index::tokenize::is_unsegmented;
 
 /// A word in the title, the names or the tags, where one in the text is worth 1.
@@ -12,8 +13,6 @@ pub(super) const JOINED_WEIGHT: f32 = 0.8;
 /// What is left of a word that only begins as it was typed, or was typed with one or two faults.
 pub(super) const PREFIX_WEIGHT: f32 = 0.5;
 pub(super) const TYPO_WEIGHTS: [f32; 2] = [0.7, 0.5];
-/// IDF is never less: a word that all items have still tells hits apart that are equal otherwise.
-const MIN_IDF: f32 = 0.02;
 /// Words of the language itself and endings are worth so much at most.
 const MAX_FUNCTION_WORD_IDF: f32 = 0.1;
 /// A pair of which one sign is hiragana is mostly grammar.
@@ -35,15 +34,9 @@ const FUNCTION_WORDS: &[&str] = &[
     "who", "whom", "whose", "why", "will", "with", "would", "y", "ya", "yo", "you", "your",
 ];
 
-/// How telling something is that so many of so many items have. What most items have tells next to nothing.
-pub(super) fn idf(item_freq: usize, items: usize) -> f32 {
-    let (item_freq, items) = (item_freq as f32, items as f32);
-    ((items - item_freq + 0.5) / (item_freq + 0.5)).max(1.0).ln().max(MIN_IDF)
-}
-
-/// The same for a word or a pair of signs, by what it is.
+/// How telling a word or a pair of signs is that so many of so many items have, by what it is.
 pub(super) fn idf_of(text: &str, item_freq: usize, items: usize) -> f32 {
-    let idf = idf(item_freq, items);
+    let idf = rarity(item_freq as u64, items as u64);
     let signs = text.chars().filter(|sign| is_unsegmented(*sign)).count();
     let hiragana = text.chars().filter(|sign| is_hiragana(*sign)).count();
     match signs {
@@ -76,7 +69,7 @@ mod tests {
     #[test]
     fn one_rare_word_outweighs_what_most_items_have() {
         for items in [4, 12, 100, 10_000] {
-            assert!(idf(1, items) > 10.0 * idf(items * 2 / 3, items), "{items}");
+            assert!(rarity(1, items) > 10.0 * rarity(items * 2 / 3, items), "{items}");
         }
         assert!(idf_of("where", 1, 1000) < idf_of("retry", 500, 2000));
         assert!(idf_of("です", 1, 1000) < idf_of("索が", 1, 1000) && idf_of("索が", 1, 1000) < idf_of("検索", 1, 1000));

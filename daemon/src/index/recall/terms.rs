@@ -149,7 +149,8 @@ impl TermPlanner<'_> {
 
     /// A word may be written as two.
     pub(super) fn add_split(&self, term: &mut Term) -> io::Result<()> {
-        let Some(text) = plain_word(term).filter(|text| text.len() >= MIN_JOINED_LETTERS).map(str::to_owned) else {
+        let is_worth_it = |text: &&str| text.len() >= MIN_JOINED_LETTERS && !is_function_word(text);
+        let Some(text) = plain_word(term).filter(is_worth_it).map(str::to_owned) else {
             return Ok(());
         };
         for (place, _) in text.char_indices() {
@@ -191,7 +192,7 @@ impl TermPlanner<'_> {
         match clause {
             Clause::Word { folded, .. } => {
                 let folded = folded.clone();
-                if items == 0 {
+                if items == 0 && !is_function_word(&folded) {
                     all.extend(self.typos(&folded)?.map(Relaxation::Instead));
                 }
                 if is_last && folded.chars().count() >= MIN_PREFIX_CHARS {

@@ -20,18 +20,20 @@ const MIXED_PAIR_FACTOR: f32 = 0.5;
 
 /// Words that ask, join or point, in English and Spanish, without accents, in order.
 const FUNCTION_WORDS: &[&str] = &[
-    "a", "about", "again", "al", "algo", "algun", "alguna", "am", "an", "and", "any", "are", "as", "asi", "at", "aun",
-    "be", "because", "been", "being", "but", "by", "can", "como", "con", "could", "cual", "cuales", "cuando", "cuanto",
-    "cuantos", "de", "del", "desde", "did", "do", "does", "doing", "don", "donde", "el", "ella", "ellos", "en",
-    "entre", "era", "es", "esa", "ese", "eso", "esta", "estaba", "estado", "estamos", "estan", "este", "esto", "for",
-    "from", "fue", "get", "hace", "hacer", "hacia", "had", "han", "has", "hasta", "have", "hay", "he", "her", "his",
-    "how", "i", "if", "in", "into", "is", "it", "its", "la", "las", "le", "les", "lo", "los", "mas", "me", "mi",
-    "much", "muy", "my", "need", "no", "nos", "nosotros", "not", "nuestra", "nuestro", "o", "of", "on", "or", "our",
-    "out", "para", "pero", "por", "porque", "pues", "que", "quien", "quienes", "s", "se", "sea", "ser", "she",
-    "should", "si", "sin", "sobre", "solo", "son", "su", "supposed", "sus", "t", "tambien", "tenemos", "tengo", "than",
-    "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "tiene", "tienen", "to", "un",
-    "una", "unas", "uno", "unos", "us", "use", "used", "was", "we", "were", "what", "when", "where", "which", "while",
-    "who", "whom", "whose", "why", "will", "with", "would", "y", "ya", "yo", "you", "your",
+    "a", "about", "again", "al", "algo", "algun", "alguna", "alli", "am", "an", "and", "any", "aqui", "are", "as",
+    "asi", "at", "aun", "be", "because", "been", "being", "but", "by", "can", "como", "con", "could", "cual", "cuales",
+    "cuando", "cuanta", "cuantas", "cuanto", "cuantos", "cuyo", "de", "del", "desde", "did", "do", "does", "doing",
+    "don", "donde", "el", "ella", "ellos", "en", "entre", "era", "es", "esa", "ese", "eso", "esta", "estaba", "estado",
+    "estamos", "estan", "este", "esto", "for", "from", "fue", "get", "hace", "hacer", "hacia", "had", "han", "has",
+    "hasta", "have", "hay", "he", "her", "here", "his", "how", "i", "if", "in", "into", "is", "it", "its", "just",
+    "know", "la", "las", "le", "les", "lo", "los", "mas", "may", "me", "mi", "might", "much", "mucho", "must", "muy",
+    "my", "need", "no", "nos", "nosotros", "not", "nuestra", "nuestro", "o", "of", "on", "only", "or", "our", "out",
+    "para", "pero", "por", "porque", "pues", "que", "quien", "quienes", "s", "se", "sea", "ser", "shall", "she",
+    "should", "si", "sin", "so", "sobre", "solo", "some", "son", "su", "supposed", "sus", "t", "tambien", "tenemos",
+    "tengo", "than", "that", "the", "their", "them", "then", "there", "these", "they", "this", "those", "tiene",
+    "tienen", "to", "too", "un", "una", "unas", "uno", "unos", "us", "use", "used", "was", "we", "were", "what",
+    "when", "where", "whether", "which", "while", "who", "whom", "whose", "why", "will", "with", "would", "y", "ya",
+    "yo", "you", "your",
 ];
 
 /// How telling a word or a pair of signs is that so many of so many items have, by what it is.

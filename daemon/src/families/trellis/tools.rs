@@ -9,8 +9,11 @@ use crate::families::recall::{RecallError, Recalled};
 use crate::families::{Answer, Tool};
 
 /// Words that people use and the names have not.
-const SEARCH_HINTS: [(&str, &str); 2] =
-    [("open", "read note task decision memory by address"), ("list", "what tasks decisions notes memory work next")];
+const SEARCH_HINTS: [(&str, &str); 3] = [
+    ("recall", "search memory remember find note decision task why"),
+    ("open", "read note task decision memory by address"),
+    ("list", "what tasks decisions notes memory work next"),
+];
 
 pub fn table() -> Vec<Tool> {
     Tool::all_with_long_results(Tool::all_found_by(rows(), &SEARCH_HINTS), &["open"])
@@ -27,7 +30,8 @@ fn rows() -> Vec<Tool> {
                 let recalled = recalled.map_err(TrellisError::recall)?;
                 Ok(recall::answer(&recalled, args)?)
             },
-        ),
+        )
+        .always_loaded(),
         Tool::read(
             ("open", "Open an item"),
             "Read one task, decision, plan, note, card or file by its address, with its status, links and context. Long \

@@ -64,6 +64,8 @@ impl AddressTarget {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ItemTree {
     pub place: TreeLocation,
+    /// Whether the tree itself may be a symbolic link.
+    pub may_be_link: bool,
     pub owner: TreeOwner,
     pub files: TreeFiles,
 }

@@ -106,8 +106,11 @@ impl Items for ItemStore {
         let names = context.disk.projects.names(&context.disk.session);
         let scoped = scope::trees_with(&address, &names, &self.families, context)?;
         let found = scoped.iter().position(|tree| tree.is_wanted && tree.family == address.family);
-        let place =
-            found.ok_or_else(|| ItemsError::UnknownProject { name: address.project.clone(), nearest: Vec::new() })?;
+        // A family that this surface does not show, or a tree that must not be read.
+        let place = found.ok_or(ItemsError::Read(ReadError::SymlinkRefused)).map_err(|refused| {
+            let is_shown = context.session.sees_items_of(address.family);
+            if is_shown { refused } else { ItemsError::InvalidAddress }
+        })?;
         let location = (scoped[place].place.clone(), scoped[place].face, scoped[place].files.clone());
         let (trees, stale) = self.views(scoped);
         let view = &trees[place];

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::disk::{ReadError, TreeLocation};
+use crate::disk::{DiskRequest as _, EntryKind, ReadDirectory, ReadError, SymlinkPolicy, TreeIsSymlink, TreeLocation};
 use crate::families::address::Address;
 use crate::families::item::{ItemFace, TreeFiles, TreeOwner};
 use crate::families::item_set::{ItemFiles, ItemScope, ItemTreeView, ItemsError};
@@ -170,7 +170,6 @@ fn wanted(
 
 /// The projects of the session's workspace.
 fn workspace_names(families: &[FamilyDescriptor], context: &ReadContext<'_>) -> Vec<String> {
-    use crate::disk::{DiskRequest as _, EntryKind, ReadDirectory, SymlinkPolicy};
     let workspaces = families.iter().filter_map(|family| family.items).map(|face| (face.tree)(context.session, None));
     let mut names = Vec::new();
     for tree in workspaces.filter(|tree| tree.owner == TreeOwner::Workspace) {
@@ -241,6 +240,10 @@ fn scoped(
             let is_own = names.own() == Some(*directory);
             let tree = if is_own { own_tree.clone() } else { (face.tree)(session, Some(directory)) };
             let Ok(root) = context.disk.tree(&tree.place) else { continue };
+            let is_link = || TreeIsSymlink(tree.place.clone()).read(&context.disk) != Ok(false);
+            if !tree.may_be_link && is_link() {
+                continue;
+            }
             let name = names.name(directory).unwrap_or_default().to_owned();
             trees.push(ScopedTree {
                 family: family.name,

@@ -181,3 +181,18 @@ fn a_project_of_the_workspace_that_is_not_there_is_answered_with_those_that_are_
         assert!(error["message"].as_str().is_some_and(|message| message.contains("near are `project`")), "{error}");
     }
 }
+
+#[test]
+fn a_todo_directory_that_is_a_link_shows_nothing() {
+    let home = filled();
+    write(&home, "elsewhere/task.md", "- [ ] secret #T001\n");
+    let project = home.path().join("linked");
+    fs::create_dir_all(project.join(".git")).expect("a checkout");
+    std::os::unix::fs::symlink(home.path().join("elsewhere"), project.join(".todo")).expect("a link");
+    let mut host = home.host(&["--cwd", project.to_str().expect("text")]);
+    assert_eq!(list(&mut host, json!({}))["total"], 0);
+    let error = host.call_err("trellis_open", json!({ "uri": "T001" }))["error"].clone();
+    assert_eq!(error["code"], "UNREADABLE", "{error}");
+    let mut without = home.host(&["--families", "vault"]);
+    assert_eq!(without.call_err("trellis_open", json!({ "uri": "T001" }))["error"]["code"], "INVALID_URI");
+}

@@ -41,12 +41,12 @@ fn tree(session: &SessionContext, project: Option<&Path>) -> ItemTree {
     if let Some(path) = bridge::setting(session) {
         let place = TreeLocation::Fixed(path.parent().unwrap_or(Path::new("/")).to_owned());
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        return ItemTree { place, owner: TreeOwner::Session, files: TreeFiles::FirstOf(vec![name]) };
+        return ItemTree { place, may_be_link: true, owner: TreeOwner::Session, files: TreeFiles::FirstOf(vec![name]) };
     }
     let project = project.map_or(ProjectSelector::Session, |path| ProjectSelector::Named(path.to_owned()));
     let place = TreeLocation::InProject { unless: None, project, below: std::path::PathBuf::new() };
     let files = TreeFiles::FirstOf(vec![IN_STATE.to_owned(), NAME.to_owned()]);
-    ItemTree { place, owner: TreeOwner::Project, files }
+    ItemTree { place, may_be_link: true, owner: TreeOwner::Project, files }
 }
 
 fn items(path: &str, bytes: &[u8]) -> FileItems {

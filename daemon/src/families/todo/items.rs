@@ -36,7 +36,7 @@ pub const FACE: ItemFace = ItemFace {
 };
 
 fn tree(_: &SessionContext, project: Option<&Path>) -> ItemTree {
-    ItemTree { place: place(project), owner: TreeOwner::Project, files: TreeFiles::Watched }
+    ItemTree { place: place(project), may_be_link: false, owner: TreeOwner::Project, files: TreeFiles::Watched }
 }
 
 fn items(path: &str, bytes: &[u8]) -> FileItems {

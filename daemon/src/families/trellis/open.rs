@@ -11,7 +11,7 @@ use crate::disk::ReadError;
 use crate::families::Answer;
 use crate::families::address::{AddressedItem, ItemPlace, outline, part};
 use crate::families::error::{CommonError, NamedFile};
-use crate::families::item::{Item, ItemDetail, ItemKey, RelatedItem, TreeOwner};
+use crate::families::item::{Item, ItemDetail, ItemDetails, ItemKey, RelatedItem, TreeOwner};
 use crate::families::item_set::{ItemFile, ItemRef, ItemTreeView, OpenedFile, OpenedItem};
 use crate::text::hash::hash_of;
 
@@ -28,6 +28,7 @@ pub struct FoundItem<'a> {
     /// All items of the file.
     kept: ItemFile,
     which: usize,
+    details: ItemDetails,
     /// The text of the file, without a byte order mark.
     pub text: String,
     /// Bytes of the mark.
@@ -70,8 +71,9 @@ impl<'a> FoundItem<'a> {
         };
         let text = String::from_utf8_lossy(&file.bytes).into_owned();
         let mark = if text.starts_with('\u{feff}') { '\u{feff}'.len_utf8() } else { 0 };
+        let details = (tree.face.details)(&file.path, &file.bytes, &items.items[which]);
         let kept = ItemFile { stamp: file.stamp, items, hash: None };
-        Ok(Self { opened, file, kept, which, text: text[mark..].to_owned(), mark })
+        Ok(Self { opened, file, kept, which, details, text: text[mark..].to_owned(), mark })
     }
 
     pub fn item(&self) -> &Item {
@@ -101,12 +103,11 @@ impl<'a> FoundItem<'a> {
 
     /// The text that an address names: a part of the file's, and where it begins there; or one of the item's own.
     pub fn shown_text(&self, uri: &str) -> Result<(String, Option<usize>), TrellisError> {
-        let details = (self.tree().face.details)(&self.file.path, &self.file.bytes, self.item());
-        if let Some(reason) = details.unreadable {
+        if let Some(reason) = self.details.unreadable {
             return Err(TrellisError::Unreadable { uri: uri.to_owned(), reason: reason.to_owned() });
         }
-        if let Some(own) = details.text {
-            return Ok((own, None));
+        if let Some(own) = &self.details.text {
+            return Ok((own.clone(), None));
         }
         let range = match self.place() {
             None => self.span(),
@@ -197,15 +198,15 @@ fn add_details(found: &FoundItem<'_>, left: usize, answer: &mut Map<String, Valu
         fields.extend(item.status.as_ref().map(|status| ("status".to_owned(), status.as_str().into())));
         Value::from(fields)
     };
-    for (name, detail) in (tree.face.details)(&found.file.path, &found.file.bytes, found.item()).fields {
+    for (name, detail) in &found.details.fields {
         let value = match detail {
-            ItemDetail::Value(value) => Some(value),
+            ItemDetail::Value(value) => Some(value.clone()),
             ItemDetail::Addresses(keys) => Some(json!(keys.iter().map(address).collect::<Vec<_>>())),
             ItemDetail::Related(items) => Some(items.iter().map(related).collect()),
-            ItemDetail::Text(key) => found.opened.companion.as_ref().map(|file| companion(&address(&key), file, left)),
+            ItemDetail::Text(key) => found.opened.companion.as_ref().map(|file| companion(&address(key), file, left)),
         };
         let is_empty = value.as_ref().is_none_or(|value| value.as_array().is_some_and(Vec::is_empty) || *value == "");
-        answer.extend(value.filter(|_| !is_empty).map(|value| (name.to_owned(), value)));
+        answer.extend(value.filter(|_| !is_empty).map(|value| ((*name).to_owned(), value)));
     }
 }
 

@@ -34,7 +34,7 @@ fn tree(session: &SessionContext, project: Option<&Path>) -> ItemTree {
         TreeLocation::Fixed(_) => TreeOwner::Session,
         TreeLocation::InProject { .. } => TreeOwner::Project,
     };
-    ItemTree { place, owner, files: TreeFiles::Watched }
+    ItemTree { place, may_be_link: true, owner, files: TreeFiles::Watched }
 }
 
 fn items(path: &str, bytes: &[u8]) -> FileItems {

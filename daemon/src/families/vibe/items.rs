@@ -40,7 +40,12 @@ pub const FACE: ItemFace = ItemFace {
 };
 
 fn tree(session: &SessionContext, _: Option<&Path>) -> ItemTree {
-    ItemTree { place: layout::place(session), owner: TreeOwner::Workspace, files: TreeFiles::Watched }
+    ItemTree {
+        place: layout::place(session),
+        may_be_link: true,
+        owner: TreeOwner::Workspace,
+        files: TreeFiles::Watched,
+    }
 }
 
 fn items(path: &str, bytes: &[u8]) -> FileItems {

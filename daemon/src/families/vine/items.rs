@@ -45,7 +45,7 @@ pub const FACE: ItemFace = ItemFace {
 fn tree(_: &SessionContext, project: Option<&Path>) -> ItemTree {
     let project = project.map_or(ProjectSelector::Session, |path| ProjectSelector::Named(path.to_owned()));
     let place = TreeLocation::InProject { unless: None, project, below: PathBuf::new() };
-    ItemTree { place, owner: TreeOwner::Project, files: TreeFiles::Walked }
+    ItemTree { place, may_be_link: true, owner: TreeOwner::Project, files: TreeFiles::Walked }
 }
 
 /// A fragment is always a node. What the format means can be read as well.
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn a_plan_and_each_node_are_items() {
         let file = items("plans/a.vine", PLAN.as_bytes());
-        let seen: Vec<(String, &str, Option<&str>, Option<ItemLane>, &str)> = file
+        let seen: Vec<_> = file
             .items
             .iter()
             .map(|item| {

@@ -36,12 +36,6 @@ pub fn epoch_millis() -> i64 {
     Now::read(&TimeZone::UTC).at.as_millisecond()
 }
 
-/// The time as the file system counts it.
-#[expect(clippy::disallowed_methods, reason = "the one place where the clock is read")]
-pub fn system_time() -> std::time::SystemTime {
-    std::time::SystemTime::now()
-}
-
 /// Nanoseconds of the epoch, as the times of files are counted.
 pub fn epoch_nanos() -> i128 {
     Now::read(&TimeZone::UTC).at.as_nanosecond()

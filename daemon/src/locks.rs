@@ -79,29 +79,107 @@ impl<K: Eq + Hash + Ord + Clone> Drop for KeyedGuard<'_, K> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    use std::sync::atomic::{AtomicU32, Ordering};
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use proptest::prelude::*;
 
     use super::*;
 
-    #[test]
-    fn one_at_a_time_and_nothing_left_over() {
+    const KEYS: usize = 6;
+
+    /// Adds one in two steps, with time between them: whoever is not alone loses some.
+    fn add_one(counter: &AtomicU32, turn: usize) {
+        let seen = counter.load(Ordering::Relaxed);
+        if turn.is_multiple_of(3) {
+            thread::yield_now();
+        }
+        counter.store(seen + 1, Ordering::Relaxed);
+    }
+
+    /// Every thread takes its sets of keys in turn, in the order in which they are written, and counts under each.
+    fn check(plans: &[Vec<Vec<usize>>], rounds: usize) {
         let locks = KeyedLocks::default();
-        let (inside, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        std::thread::scope(|scope| {
-            for turn in 0..4 {
-                let (locks, inside, most) = (&locks, &inside, &most);
+        let counters: [AtomicU32; KEYS] = Default::default();
+        thread::scope(|scope| {
+            for plan in plans {
+                let (locks, counters) = (&locks, &counters);
                 scope.spawn(move || {
-                    for _ in 0..200 {
-                        let names = if turn % 2 == 0 { ["a", "b"] } else { ["b", "a"] };
-                        let held = locks.take(names);
-                        assert!(held.holds_all(&["a"]) && !held.holds_all(&["c"]));
-                        most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
-                        inside.fetch_sub(1, Ordering::SeqCst);
+                    for (turn, keys) in plan.iter().cycle().take(plan.len() * rounds).enumerate() {
+                        let held = locks.take(keys.iter().copied());
+                        assert!(held.holds_all(keys));
+                        (0..KEYS).filter(|key| keys.contains(key)).for_each(|key| add_one(&counters[key], turn));
                     }
                 });
             }
         });
-        assert_eq!(most.into_inner(), 1);
+        for (key, counter) in counters.iter().enumerate() {
+            let wanted = plans.iter().flatten().filter(|keys| keys.contains(&key)).count() * rounds;
+            assert_eq!(counter.load(Ordering::Relaxed) as usize, wanted, "somebody was not alone with {key}");
+        }
+        assert!(locks.held.is_empty(), "nothing is left over: {locks:?}");
+    }
+
+    #[test]
+    fn many_threads_with_crossing_sets_neither_lose_nor_deadlock() {
+        let crossing = |thread: usize| -> Vec<Vec<usize>> {
+            (0..KEYS).map(|step| vec![(thread + step) % KEYS, (thread * 5 + step * 3 + 1) % KEYS, thread % 2]).collect()
+        };
+        let plans: Vec<_> = (0..8).map(crossing).collect();
+        check(&plans, 400);
+        check(&[vec![vec![0, 1]], vec![vec![1, 0]], vec![vec![0]], vec![vec![1, 1]]], 3000);
+    }
+
+    /// Waits until so many others hold or want a lock.
+    fn wait_for_others(locks: &KeyedLocks<&str>, name: &str, count: usize) {
+        let end = Instant::now() + Duration::from_secs(10);
+        // The map's own handle is one more.
+        while locks.held.get(name).is_none_or(|lock| Arc::strong_count(&lock) <= count) {
+            assert!(Instant::now() < end, "nobody comes for {name}");
+            thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn only_who_wants_the_same_waits_and_knows_that_it_did() {
+        let locks = KeyedLocks::default();
+        let held = locks.take(["b", "a"]);
+        assert!(!held.was_contended());
+        thread::scope(|scope| {
+            let late = scope.spawn(|| locks.take(["c", "b"]).was_contended());
+            wait_for_others(&locks, "b", 2);
+            assert!(!locks.take(["d"]).was_contended(), "another one does not wait");
+            drop(held);
+            assert!(late.join().expect("it gets its turn"));
+        });
+        assert!(!locks.take(["b"]).was_contended(), "the wait is over");
         assert!(locks.held.is_empty());
+    }
+
+    #[test]
+    fn a_holder_that_panics_lets_go() {
+        let locks = KeyedLocks::default();
+        for _ in 0..100 {
+            let fell = catch_unwind(AssertUnwindSafe(|| {
+                let _held = locks.take(["a", "b"]);
+                std::panic::resume_unwind(Box::new("a fault"));
+            }));
+            assert!(fell.is_err() && locks.held.is_empty());
+            assert!(!locks.take(["b"]).was_contended());
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn any_sets_of_keys_are_held_alone(
+            plans in proptest::collection::vec(
+                proptest::collection::vec(proptest::collection::vec(0..KEYS, 0..4), 1..6), 2..6)
+        ) {
+            check(&plans, 20);
+        }
     }
 }

@@ -82,7 +82,7 @@ impl McpEndpoint for HttpMcp {
             let ends = parts.method == Method::DELETE;
             let response = service.handle(Request::from_parts(parts, Full::new(body))).await;
             let given = response.headers().get(SESSION_ID).and_then(|id| id.to_str().ok()).map(str::to_owned);
-            sessions.note(given.or(session), ends);
+            sessions.note(given, session.as_deref(), ends);
             let (parts, body) = response.into_parts();
             if parts.status.is_client_error() || parts.status.is_server_error() {
                 return as_json_error(parts, body.collect().await.map(|body| body.to_bytes()).unwrap_or_default());
@@ -140,14 +140,17 @@ impl Sessions {
         self.manager.has_session(&id.into()).await.unwrap_or(false)
     }
 
-    /// Takes note of a session that was used, or ended.
-    fn note(&self, id: Option<String>, ended: bool) {
-        let Some(id) = id else { return };
+    /// Takes note of a session that was opened, used or ended. One that is named and not there is not remembered.
+    fn note(&self, opened: Option<String>, named: Option<&str>, ended: bool) {
         let mut used = self.used.lock();
-        if ended {
-            used.remove(&id);
-        } else {
+        if let Some(id) = opened {
             used.insert(id, Instant::now());
+        } else if let Some(id) = named {
+            if ended {
+                used.remove(id);
+            } else if let Some(at) = used.get_mut(id) {
+                *at = Instant::now();
+            }
         }
     }
 
@@ -252,7 +255,8 @@ fn as_json_error(mut parts: axum::http::response::Parts, body: Bytes) -> Respons
     let (code, sentence) = match parts.status {
         StatusCode::NOT_FOUND => (SERVER_ERROR, "there is no such session: initialize again".to_owned()),
         status if status.is_server_error() => {
-            tracing::error!("{said}");
+            tracing::error!(status = status.as_u16(), "a message could not be answered");
+            tracing::debug!("{said}");
             (INTERNAL_ERROR, "something went wrong here; the log says more".to_owned())
         }
         _ => (INVALID_REQUEST, said.chars().take(200).collect()),

@@ -70,6 +70,8 @@ pub struct Status {
     pub settings: Vec<SettingStatus>,
     /// The HTTP gateway: its address, `off`, or why it does not run.
     pub gateway: String,
+    /// What the system forbids the daemon, or why it does not.
+    pub landlock: String,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,7 +100,7 @@ pub struct SessionStatus {
 pub struct RootStatus {
     /// Where it is.
     pub path: String,
-    /// `watched` or `missing`.
+    /// `watched`, `missing` or `not answering`.
     pub state: String,
     /// How it is watched, and why not better.
     pub backend: String,

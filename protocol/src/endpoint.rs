@@ -35,9 +35,19 @@ impl Variables {
         self.0.iter().rev().find(|(known, _)| known == name).map(|(_, value)| value.as_os_str())
     }
 
+    /// All of them. One that was set twice comes twice, the value that counts last.
+    pub fn iter(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.0.iter().map(|(name, value)| (name.as_os_str(), value.as_os_str()))
+    }
+
     /// Sets a variable, whatever it was before.
     pub fn set(&mut self, name: &str, value: impl Into<OsString>) {
         self.0.push((name.into(), value.into()));
+    }
+
+    /// Takes a variable out, with every value that it ever had here.
+    pub fn take(&mut self, name: &str) -> Vec<OsString> {
+        self.0.extract_if(.., |(known, _)| known == name).map(|(_, value)| value).collect()
     }
 }
 

@@ -1,6 +1,7 @@
 //! Nobody answers → one daemon, started once, however many want one. A lock in the state directory lets one proxy
-//! start it while the others watch for its socket; the daemon's first line says that it is ready, or why not. The
-//! only module that starts programs and creates files.
+//! start it while the others watch for its socket; the daemon's first line says that it is ready, or why not. What is
+//! started leaves at once and the daemon stays behind, so that it is nobody's child: some hosts signal every descendant
+//! when they end. The only module of the proxy that starts programs and creates files.
 
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read};
@@ -14,13 +15,16 @@ use std::time::{Duration, Instant};
 
 use interprocess::local_socket::Stream;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::fs::OFlags;
 use trellis_protocol::endpoint::{AccountEnvironment, TrellisPaths};
 
 use crate::connect;
 use crate::offline::UnavailableReason;
 use crate::process;
-use crate::surroundings::STARTED_IN;
+use crate::surroundings::{self, STARTED_IN};
 
+/// Nobody's link leads us to another file.
+const NO_LINKS: i32 = OFlags::NOFOLLOW.bits() as i32;
 const DAEMON_PROGRAM: &str = "trellisd";
 /// How long a daemon may take to say that it is ready.
 const READY_TIMEOUT: Duration = Duration::from_secs(10);
@@ -30,6 +34,8 @@ const MIN_POLL_DELAY: Duration = Duration::from_millis(2);
 const MAX_POLL_DELAY: Duration = Duration::from_millis(20);
 /// Between two starts while another daemon is leaving, doubled from [`MAX_POLL_DELAY`] to this.
 const MAX_RESPAWN_DELAY: Duration = Duration::from_millis(250);
+/// How many daemons may end without a word before it counts as a fault of theirs: a host may have ended one or two.
+const MAX_SILENT_ENDS: usize = 5;
 /// Room for a thread that does nothing but wait.
 const WAIT_STACK_BYTES: usize = 32 << 10;
 
@@ -40,7 +46,9 @@ enum ReadyLine {
     Ready(PathBuf),
     /// It cannot start, and says why.
     Failed(String),
-    /// It said nothing: another one has the lock, or it died.
+    /// Another one has the lock.
+    Taken,
+    /// It said nothing and died, or takes too long.
     Missing,
 }
 
@@ -57,7 +65,11 @@ pub fn start(
         UnavailableReason::new(message, "make it writable for you, or set XDG_STATE_HOME to a directory that is")
     })?;
     let path = paths.start_lock();
-    let lock = OpenOptions::new().create(true).write(true).truncate(false).mode(0o600).open(&path);
+    let lock = OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(NO_LINKS).open(&path);
+    // A lock on a disk that cannot be written: the file that is there will do, or the directory above ours, in
+    // which the daemon has its own.
+    let above = || File::open(paths.state.parent().unwrap_or(&paths.state));
+    let lock = lock.or_else(|error| File::open(&path).or_else(|_| above()).map_err(|_| error));
     let lock = lock.map_err(|error| no_file(&path, &error))?;
     let mut delay = MIN_POLL_DELAY;
     loop {
@@ -68,7 +80,7 @@ pub fn start(
             // The one who had the lock before may have been successful.
             Ok(()) => {
                 let connected = connect::connect_daemon(paths, account.uid);
-                return connected.or_else(|_| spawn(&program, paths, account.uid, directory));
+                return connected.or_else(|_| spawn(&program, paths, account, directory));
             }
             Err(TryLockError::WouldBlock) if Instant::now() < until => {}
             Err(TryLockError::WouldBlock) => {
@@ -88,43 +100,65 @@ pub fn start(
 fn spawn(
     program: &Path,
     paths: &TrellisPaths,
-    uid: u32,
+    account: &AccountEnvironment,
     directory: Option<&Path>,
 ) -> Result<Stream, UnavailableReason> {
     process::set_cloexec_on_all();
     let until = Instant::now() + READY_TIMEOUT;
     let mut delay = MAX_POLL_DELAY;
+    let mut silent_ends = 0;
     loop {
-        let mut child = spawn_once(program, paths, directory)?;
+        let mut child = spawn_once(program, paths, account, directory)?;
         let line = child.stdout.take().map_or(ReadyLine::Missing, |stdout| read_ready_line(stdout, until));
-        let connected = match line {
+        match &line {
+            // One that is not to be reached has been ended by somebody already.
             ReadyLine::Ready(path) => {
-                match connect::connect_daemon(paths, uid).or_else(|_| connect::connect_to(&path, uid)) {
-                    Ok(stream) => Ok(Some(stream)),
-                    // Somebody has ended it already.
-                    Err(_) if was_ended(&mut child) && Instant::now() < until => Ok(None),
-                    Err(error) => {
-                        let message = format!("the daemon says it is ready, but {error}");
-                        Err(UnavailableReason::new(message, "run `trellisd status`"))
-                    }
+                let connected = connect::connect_daemon(paths, account.uid);
+                if let Ok(stream) = connected.or_else(|_| connect::connect_to(path, account.uid)) {
+                    reap(child);
+                    return Ok(stream);
                 }
             }
-            ReadyLine::Failed(reason) => Err(not_started(&reason, paths)),
-            ReadyLine::Missing => wait_for_socket(&mut child, paths, uid, Instant::now() + delay, until),
-        };
-        // A child stays in the process table until somebody has asked for its exit status.
-        let _ = std::thread::Builder::new().stack_size(WAIT_STACK_BYTES).spawn(move || child.wait());
-        if let Some(stream) = connected? {
+            ReadyLine::Failed(reason) => {
+                reap(child);
+                return Err(not_started(reason, paths));
+            }
+            ReadyLine::Taken => {}
+            ReadyLine::Missing => silent_ends += 1,
+        }
+        // The one that has the lock either listens soon or is about to leave, and then somebody has to take its place.
+        if let Some(stream) = wait_for_socket(paths, account.uid, Instant::now() + delay) {
+            reap(child);
             return Ok(stream);
+        }
+        let failed = child.try_wait().ok().flatten().filter(|status| !status.success() && !was_signalled(*status));
+        reap(child);
+        if line == ReadyLine::Missing {
+            if let Some(status) = failed {
+                return Err(not_started(&format!("it ended with {status}"), paths));
+            }
+            if silent_ends > MAX_SILENT_ENDS {
+                return Err(not_started("it ended without a word", paths));
+            }
+        }
+        if Instant::now() >= until {
+            return Err(not_started("nobody listens on its socket", paths));
         }
         delay = (delay * 2).min(MAX_RESPAWN_DELAY);
     }
 }
 
 #[expect(clippy::disallowed_methods, reason = "the one place where a proxy starts a program")]
-fn spawn_once(program: &Path, paths: &TrellisPaths, directory: Option<&Path>) -> Result<Child, UnavailableReason> {
+fn spawn_once(
+    program: &Path,
+    paths: &TrellisPaths,
+    account: &AccountEnvironment,
+    directory: Option<&Path>,
+) -> Result<Child, UnavailableReason> {
     let spawned = Command::new(program)
         .args(["run", "--on-demand"])
+        .env_clear()
+        .envs(surroundings::daemon_environment(account))
         .env(STARTED_IN, directory.unwrap_or(Path::new("/")))
         .current_dir("/")
         .stdin(Stdio::null())
@@ -137,6 +171,14 @@ fn spawn_once(program: &Path, paths: &TrellisPaths, directory: Option<&Path>) ->
     })
 }
 
+/// A child stays in the process table until somebody has asked for its exit status. Ours has left or is about to;
+/// the thread is for one that does not.
+fn reap(mut child: Child) {
+    if !matches!(child.try_wait(), Ok(Some(_))) {
+        let _ = std::thread::Builder::new().stack_size(WAIT_STACK_BYTES).spawn(move || child.wait());
+    }
+}
+
 /// Whether somebody ended it; that says nothing about the next one.
 fn was_signalled(status: ExitStatus) -> bool {
     use rustix::process::Signal;
@@ -144,33 +186,15 @@ fn was_signalled(status: ExitStatus) -> bool {
     status.signal().is_some_and(|signal| ending.iter().any(|ending| ending.as_raw() == signal))
 }
 
-fn was_ended(child: &mut Child) -> bool {
-    matches!(child.try_wait(), Ok(Some(status)) if was_signalled(status) || status.success())
-}
-
-/// Waits for the socket of a daemon that did not say ready. None after `soon` if it stepped back: the one that has the
-/// lock either listens soon or is about to leave, and then somebody has to take its place.
-fn wait_for_socket(
-    child: &mut Child,
-    paths: &TrellisPaths,
-    uid: u32,
-    soon: Instant,
-    until: Instant,
-) -> Result<Option<Stream>, UnavailableReason> {
+/// A connection to whoever listens until then.
+fn wait_for_socket(paths: &TrellisPaths, uid: u32, until: Instant) -> Option<Stream> {
     let mut delay = MIN_POLL_DELAY;
     loop {
         if let Ok(stream) = connect::connect_daemon(paths, uid) {
-            return Ok(Some(stream));
+            return Some(stream);
         }
-        let now = Instant::now();
-        match child.try_wait() {
-            Ok(Some(status)) if was_signalled(status) && now < until => return Ok(None),
-            Ok(Some(status)) if !status.success() => {
-                return Err(not_started(&format!("it ended with {status}"), paths));
-            }
-            Ok(Some(_)) if now >= soon && now < until => return Ok(None),
-            _ if now >= until => return Err(not_started("nobody listens on its socket", paths)),
-            _ => {}
+        if Instant::now() >= until {
+            return None;
         }
         sleep(delay);
         delay = (delay * 2).min(MAX_POLL_DELAY);
@@ -228,6 +252,7 @@ fn parse_ready_line(bytes: &[u8]) -> ReadyLine {
     }
     match line.strip_prefix(b"failed ") {
         Some(reason) => ReadyLine::Failed(String::from_utf8_lossy(reason).into_owned()),
+        None if line == b"taken" => ReadyLine::Taken,
         None => ReadyLine::Missing,
     }
 }
@@ -245,7 +270,7 @@ fn open_log(path: &Path) -> io::Result<File> {
     if let Some(directory) = path.parent() {
         make_directory(directory)?;
     }
-    OpenOptions::new().create(true).append(true).mode(0o600).open(path)
+    OpenOptions::new().create(true).append(true).mode(0o600).custom_flags(NO_LINKS).open(path)
 }
 
 #[cfg(test)]
@@ -260,6 +285,7 @@ mod tests {
     fn the_first_line_of_a_daemon_is_understood() {
         check(b"ready /run/a b.sock\nmore", ReadyLine::Ready("/run/a b.sock".into()));
         check(b"failed the disk is full\n", ReadyLine::Failed("the disk is full".into()));
+        check(b"taken\n", ReadyLine::Taken);
         check(b"", ReadyLine::Missing);
         check(b"hello\n", ReadyLine::Missing);
     }

@@ -1,6 +1,7 @@
 //! The system → what the protocol needs to know: variables, account, time zone, umask, and the settings that belong
 //! to this session. Reads a few small system files and creates nothing. Secrets are never picked up here.
 
+use std::ffi::OsStr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -14,6 +15,21 @@ const PATHS: [&str; 6] =
     ["VIBE_ROOT", "TODO_PROJECT_ROOT", "VAULT_ROOT", "WORKSPACE_ROOT", "BRIDGE_FILE_PATH", "BRIDGE_FILE"];
 /// Settings of the gateway: they travel only when it is asked for, so that the daemon can say what became of them.
 const GATEWAY: [&str; 4] = ["ENABLE_HTTP", "PORT", "HTTP_PORT", "HOST"];
+
+/// Who may call the gateway: secrets, which never travel with a session.
+const CREDENTIALS: [&str; 7] = [
+    "API_KEYS",
+    "JWT_SECRET",
+    "JWT_ISSUER",
+    "JWT_AUDIENCE",
+    "ALLOWED_ORIGINS",
+    "ALLOWED_HOSTS",
+    "ALLOW_UNAUTHENTICATED",
+];
+/// What a program needs to know of the account, and people who look for a fault.
+const ACCOUNT: [&str; 8] = ["HOME", "USER", "LOGNAME", "PATH", "LANG", "TZ", "TMPDIR", "RUST_BACKTRACE"];
+/// Beginnings of names that are passed on to a daemon whatever follows.
+const PREFIXES: [&str; 3] = ["LC_", "XDG_", "TRELLIS_"];
 
 /// Tells a daemon that is started on demand in which directory it was needed. It runs in `/` itself, so that it keeps
 /// no disk from being taken away.
@@ -69,6 +85,18 @@ pub fn session_environment(account: &AccountEnvironment, directory: &Path) -> Ve
     };
     let gateway: &[&str] = if account.variable("ENABLE_HTTP").is_some() { &GATEWAY } else { &[] };
     PATHS.into_iter().filter_map(path).chain(WORDS.iter().chain(gateway).filter_map(|name| word(name))).collect()
+}
+
+/// Whether a daemon that is started on demand gets this variable. It lives on when its host is gone and serves others,
+/// so it gets what it reads and nothing else: hosts have keys and tokens in their environment.
+pub fn is_for_daemon(name: &str) -> bool {
+    let lists: [&[&str]; 5] = [&ACCOUNT, &PATHS, &WORDS, &GATEWAY, &CREDENTIALS];
+    PREFIXES.iter().any(|prefix| name.starts_with(prefix)) || lists.iter().any(|list| list.contains(&name))
+}
+
+/// The environment of a daemon that is started on demand.
+pub(crate) fn daemon_environment(account: &AccountEnvironment) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+    account.variables.iter().filter(|(name, _)| name.to_str().is_some_and(is_for_daemon))
 }
 
 /// The IANA name of the session's time zone; empty when it cannot be told.
@@ -150,6 +178,23 @@ mod tests {
     fn secrets_and_unasked_gateway_settings_stay_at_home() {
         check(&[("API_KEYS", "k"), ("JWT_SECRET", "s"), ("HOST", "h"), ("PORT", "1"), ("VIBE_ROOT", "")], &[]);
         check(&[("ENABLE_HTTP", "true"), ("PORT", "1"), ("API_KEYS", "k")], &[("ENABLE_HTTP", "true"), ("PORT", "1")]);
+    }
+
+    #[test]
+    fn a_daemon_gets_what_it_reads_and_no_more() {
+        let account = account(&[
+            ("HOME", "/home/ada"),
+            ("LC_ALL", "C"),
+            ("API_KEYS", "k"),
+            ("VAULT_ROOT", "notes"),
+            ("TRELLIS_SOCKET", "/s"),
+            ("ANTHROPIC_API_KEY", "secret"),
+            ("NOTIFY_SOCKET", "/run/n"),
+            ("LD_PRELOAD", "/evil.so"),
+            ("TRELLI", "x"),
+        ]);
+        let names: Vec<_> = daemon_environment(&account).map(|(name, _)| name).collect();
+        assert_eq!(names, ["HOME", "LC_ALL", "API_KEYS", "VAULT_ROOT", "TRELLIS_SOCKET"]);
     }
 
     #[test]

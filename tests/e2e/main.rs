@@ -10,6 +10,9 @@ mod newcomer;
 /// What becomes of a change, whoever made it.
 mod changes;
 
+/// What the journal says of a change.
+mod journal_entries;
+
 /// The gateway.
 mod http;
 

@@ -8,9 +8,9 @@ use std::fs::File;
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::path::Path;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use trellisd::disk::syscalls::{OsSyscalls, WriteSyscalls};
+use trellisd::disk::syscalls::{NameIn, OsSyscalls, WriteSyscalls};
 
 /// What happens at the N-th call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub(crate) enum InjectedFault {
     Errno(i32),
     /// The machine stops: neither this call nor any later one has an effect.
     Stop,
+    /// It stops before the first exchange, whatever its number is.
+    StopAtExchange,
 }
 
 /// Counts calls; one of them goes wrong.
@@ -27,12 +29,37 @@ pub(crate) struct FailingSyscalls {
     fault: InjectedFault,
     at: usize,
     seen: AtomicUsize,
+    /// Every directory is on a device of its own, and so many renames were refused for that.
+    crossings: Option<AtomicUsize>,
+    has_stopped: AtomicBool,
 }
 
 impl FailingSyscalls {
     /// Goes wrong at this call, counted from 1.
     pub(crate) fn new(fault: InjectedFault, at: usize) -> Self {
-        Self { fault, at, seen: AtomicUsize::new(0) }
+        Self { fault, at, seen: AtomicUsize::new(0), crossings: None, has_stopped: AtomicBool::new(false) }
+    }
+
+    /// No rename leads from one directory to another, although both say that they are on the same device.
+    pub(crate) fn with_two_devices(mut self) -> Self {
+        self.crossings = Some(AtomicUsize::new(0));
+        self
+    }
+
+    /// How many renames were refused because they would cross devices.
+    pub(crate) fn crossings(&self) -> usize {
+        self.crossings.as_ref().map_or(0, |crossings| crossings.load(Ordering::SeqCst))
+    }
+
+    fn next_between(&self, one: NameIn<'_>, other: NameIn<'_>) -> io::Result<()> {
+        self.next()?;
+        let Some(crossings) = &self.crossings else { return Ok(()) };
+        let number = |directory| rustix::fs::fstat(directory).map(|stat| stat.st_ino);
+        if number(one.directory)? == number(other.directory)? {
+            return Ok(());
+        }
+        crossings.fetch_add(1, Ordering::SeqCst);
+        Err(rustix::io::Errno::XDEV.into())
     }
 
     /// Whether the call that goes wrong was reached.
@@ -52,6 +79,9 @@ impl FailingSyscalls {
         }
         match self.fault {
             InjectedFault::Errno(errno) if now == self.at => Err(io::Error::from_raw_os_error(errno)),
+            InjectedFault::StopAtExchange if self.has_stopped.load(Ordering::SeqCst) => {
+                Err(io::Error::other("the machine has stopped"))
+            }
             InjectedFault::Stop if now >= self.at => Err(io::Error::other("the machine has stopped")),
             _ => Ok(()),
         }
@@ -59,8 +89,8 @@ impl FailingSyscalls {
 }
 
 impl WriteSyscalls for FailingSyscalls {
-    fn create(&self, directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<File> {
-        self.next().and_then(|()| OsSyscalls.create(directory, name))
+    fn create(&self, directory: BorrowedFd<'_>, name: &OsStr, mode: u32) -> io::Result<File> {
+        self.next().and_then(|()| OsSyscalls.create(directory, name, mode))
     }
 
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
@@ -89,20 +119,21 @@ impl WriteSyscalls for FailingSyscalls {
         self.next().and_then(|()| OsSyscalls.fsync_directory(directory))
     }
 
-    fn exchange(&self, directory: BorrowedFd<'_>, one: &OsStr, other: &OsStr) -> io::Result<()> {
-        self.next().and_then(|()| OsSyscalls.exchange(directory, one, other))
+    fn exchange(&self, one: NameIn<'_>, other: NameIn<'_>) -> io::Result<()> {
+        self.has_stopped.fetch_or(self.fault == InjectedFault::StopAtExchange, Ordering::SeqCst);
+        self.next_between(one, other).and_then(|()| OsSyscalls.exchange(one, other))
     }
 
-    fn rename_noreplace(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        self.next().and_then(|()| OsSyscalls.rename_noreplace(directory, from, to))
+    fn rename_noreplace(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
+        self.next_between(from, to).and_then(|()| OsSyscalls.rename_noreplace(from, to))
     }
 
-    fn rename(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        self.next().and_then(|()| OsSyscalls.rename(directory, from, to))
+    fn rename(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
+        self.next_between(from, to).and_then(|()| OsSyscalls.rename(from, to))
     }
 
-    fn link(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        self.next().and_then(|()| OsSyscalls.link(directory, from, to))
+    fn link(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
+        self.next_between(from, to).and_then(|()| OsSyscalls.link(from, to))
     }
 
     fn rename_out(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &Path) -> io::Result<()> {

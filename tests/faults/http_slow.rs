@@ -93,11 +93,34 @@ fn until_reply(line: &mut HttpConnection, began: Instant) -> trellis_tests::harn
     line.reply()
 }
 
+/// Whoever holds connections and says nothing makes room for those who have something to say.
+#[test]
+fn silent_connections_lock_nobody_out() {
+    let _turn = exclusive();
+    let (_home, web) = vault();
+    let mut known = web.open();
+    known.write(&web.bytes("GET", "/tools", None));
+    assert_eq!(known.reply().status, 200);
+    let mut silent: Vec<HttpConnection> = (0..600).map(|_| web.open()).collect();
+    for line in &mut silent[300..] {
+        // Some may be closed already.
+        let _ = line.try_write(b"GET /tools HTTP/1.1\r\nX-API-Key: ");
+    }
+    check_served(&web);
+    assert!(silent[0].is_closed(), "the oldest made room");
+    known.write(&web.bytes("GET", "/tools", None));
+    assert_eq!(known.reply().status, 200, "a connection that has shown a key is not the one to go");
+}
+
 #[test]
 fn more_connections_than_there_is_room_for_are_told_so() {
     let _turn = exclusive();
     let (_home, web) = vault();
     let mut lines: Vec<HttpConnection> = (0..512).map(|_| web.open()).collect();
+    for line in &mut lines {
+        line.write(&web.bytes("GET", "/tools", None));
+        assert_eq!(line.reply().status, 200);
+    }
     let mut refused = web.open();
     let reply = refused.reply();
     assert_eq!(reply.status, 503, "{}", reply.text());

@@ -52,6 +52,12 @@ mod queue;
 /// Nobody wants anything.
 mod idle;
 
+/// Bad blocks and foreign files in the journal.
+mod journal_damage;
+
+/// How long and how much the journal keeps.
+mod journal_retention;
+
 /// An engine without sockets.
 mod write_fixture;
 
@@ -60,6 +66,9 @@ mod failing_syscalls;
 
 /// A write that ends at every place where a machine can end it.
 mod writes_nth_call;
+
+/// Every state that a power cut may leave.
+mod disk_model;
 
 /// A watched vault, compared with the disk.
 mod watch_fixture;
@@ -79,6 +88,12 @@ mod watch_limits;
 /// The barrier, and what it costs.
 mod watch_barrier;
 
+/// A disk that hangs, crawls or fails harms nobody who does not use it.
+mod hung_disk;
+
+/// Somebody edits by hand what hosts read.
+mod reads_beside_editor;
+
 /// Projects outlive the daemon that learnt of them.
 mod project_store;
 
@@ -87,6 +102,15 @@ mod writes_load;
 
 /// A daemon that ends while hosts write.
 mod writes_crash;
+
+/// Recovery by evidence, of each tree for itself.
+mod recovery;
+
+/// Where temp files lie.
+mod writes_staged;
+
+/// Calls by chance under kills, and an order that fits them.
+mod history;
 
 /// Somebody edits by hand what hosts write.
 mod writes_beside_editor;
@@ -115,8 +139,20 @@ mod http_shutdown;
 /// Keys and texts that no log holds.
 mod http_secrets;
 
+/// What the log shows of people's files: little, on one line each.
+mod log_privacy;
+
 /// A daemon that ends while tasks become plans of their own.
 mod vine_crash;
 
 /// The index is damaged, removed, killed.
 mod index_damage;
+
+/// A daemon is nobody's child, and keeps nobody's environment.
+mod detached;
+
+/// What the system forbids a daemon.
+mod landlock;
+
+/// Descriptors, threads and the clock.
+mod bounds;

@@ -18,6 +18,11 @@ pub(crate) fn is_alive(pid: u32) -> bool {
     fields(pid).is_some_and(|fields| !matches!(fields[0].as_str(), "Z" | "X"))
 }
 
+/// The process that a process belongs to now.
+pub(crate) fn parent(pid: u32) -> Option<u32> {
+    fields(pid)?.get(1)?.parse().ok()
+}
+
 /// Waits for the end of a process.
 #[track_caller]
 pub(crate) fn until_gone(pid: u32) {

@@ -117,6 +117,37 @@ fn r23_a_directory_of_another_user_is_refused() {
     assert_eq!(fs::read_dir(&foreign).expect("listed").count(), 0);
 }
 
+#[test]
+fn r23_a_state_directory_that_is_too_open_is_tightened_and_said() {
+    let home = Home::new();
+    fs::create_dir_all(home.state().join("journal")).expect("a directory");
+    for directory in [home.state(), home.state().join("journal")] {
+        fs::set_permissions(directory, Permissions::from_mode(0o777)).expect("open to all");
+    }
+    home.host(&[]).request("ping", json!({}));
+    assert_eq!((mode(&home.state()), mode(&home.state().join("journal"))), (0o700, 0o700));
+    let warnings = home.status().expect("a daemon")["warnings"].to_string();
+    assert!(warnings.contains("other users"), "{warnings}");
+}
+
+#[test]
+fn r23_a_state_directory_of_another_user_or_by_a_strange_link_is_refused() {
+    let home = Home::new();
+    fs::create_dir_all(home.state()).expect("a directory");
+    fs::create_dir(home.path().join("elsewhere")).expect("a directory");
+    symlink(home.path().join("elsewhere"), home.state().join("journal")).expect("a link");
+    let said = complaint(&home);
+    assert!(said.contains("is a link") && said.contains("XDG_STATE_HOME"), "{said}");
+    if !is_root() {
+        return;
+    }
+    fs::remove_file(home.state().join("journal")).expect("a removal");
+    chown(home.state(), Some(NOBODY), Some(NOBODY)).expect("given away");
+    let said = complaint(&home);
+    assert!(said.contains("another user") && said.contains("XDG_STATE_HOME"), "{said}");
+    assert_eq!(fs::read_dir(home.state()).expect("listed").count(), 0, "nothing was made there");
+}
+
 /// The same program for another account.
 fn as_nobody(mut command: Command) -> Command {
     command.uid(NOBODY).gid(NOBODY);

@@ -39,6 +39,35 @@ fn limit(home: Home, daemon: &Path, limits: &[(&str, u32)]) -> Option<Home> {
     Some(home.with("TRELLIS_DAEMON", outside))
 }
 
+/// A tree with more directories than may be watched is looked at as far as that goes, by a thread of its own.
+#[test]
+fn r13_a_tree_with_too_many_directories_is_polled() {
+    let home = Home::new();
+    let configuration = home.path().join(".config/trellis/config.toml");
+    fs::create_dir_all(configuration.parent().expect("a directory")).expect("a directory");
+    fs::write(configuration, "max_directories = 20\n").expect("a configuration");
+    for number in 0..40 {
+        home.write(&format!("vault/{number}/file.md"), "text");
+    }
+    let mut watched = WatchFixture::at(home, None);
+    let known = watched.known().expect("watched");
+    assert_eq!((known.watches, known.backend.as_str()), (0, "poll (it has too many directories)"), "{known:?}");
+    assert!(known.files < 20, "{known:?}");
+    assert!(known.warning.is_some_and(|warning| warning.contains("`max_directories`")));
+    let read = json!({ "path": "39/file.md", "full": true });
+    assert_eq!(watched.client.call_ok("vault_read", read)["text"], "text", "it is read all the same");
+    for number in 5..40 {
+        fs::remove_dir_all(watched.root.join(number.to_string())).expect("a removal");
+    }
+    let known = wait_until("it is watched again", || watched.known().filter(|known| known.backend == "events"));
+    assert_eq!((known.watches, known.files, known.warning), (6, 5, None));
+    watched.every_directory_is_seen();
+    for number in 5..40 {
+        watched.write(&format!("{number}/file.md"), "text");
+    }
+    wait_until("it has grown too large", || watched.known().filter(|known| known.watches == 0));
+}
+
 /// Changes of every kind are found, though nobody tells of most of them.
 fn changes_are_found(watched: &mut WatchFixture) {
     watched.write("d3/new/file.md", "new");

@@ -1,23 +1,24 @@
 //! An engine without sockets, over any system calls, in a directory of its own, so that a write can be interrupted
 //! at every point where a machine can.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 use trellis_protocol::endpoint::TrellisPaths;
 use trellis_protocol::{Failure, Surface};
 use trellis_tests::fixture::FixtureFamily;
-use trellisd::disk::journal::CallId;
+use trellisd::clock;
+use trellisd::disk::DiskWork;
+use trellisd::disk::journal::{CallId, JournalRecord};
 use trellisd::disk::syscalls::{OsSyscalls, WriteSyscalls};
-use trellisd::disk::{displaced, recover};
+use trellisd::disk::{AtomicWriter, displaced, recover};
 use trellisd::engine::commit::WriteCall;
 use trellisd::engine::lifecycle::ExitReason;
 use trellisd::engine::{AnswerCache, Engine, GatewayState, ProcessInfo, StartedBy};
@@ -38,13 +39,26 @@ pub(crate) type FileTree = BTreeMap<String, Option<String>>;
 
 impl TestProject {
     pub(crate) fn new() -> Self {
-        let directory = tempfile::Builder::new().prefix("trellis-").tempdir().expect("a temporary directory");
+        Self::new_in(&std::env::temp_dir())
+    }
+
+    pub(crate) fn new_in(parent: &Path) -> Self {
+        let directory = tempfile::Builder::new().prefix("trellis-").tempdir_in(parent).expect("a temporary directory");
         fs::create_dir_all(directory.path().join("project/.git")).expect("a project");
         Self { directory }
     }
 
+    /// The directory that holds the project and the state of its daemons.
+    pub(crate) fn base(&self) -> &Path {
+        self.directory.path()
+    }
+
     pub(crate) fn project(&self) -> PathBuf {
         self.directory.path().join("project")
+    }
+
+    pub(crate) fn state(&self) -> PathBuf {
+        self.directory.path().join("state")
     }
 
     /// Writes a file below the project, and the directories above it.
@@ -56,11 +70,31 @@ impl TestProject {
 
     /// A daemon on this ground, after it has gone through the journal and swept.
     pub(crate) fn open(&self, syscalls: Arc<dyn WriteSyscalls>) -> io::Result<EngineFixture> {
-        let on_conflict: Arc<displaced::ConflictCallback> = Arc::new(|_: &OsStr, _: &OsStr| {});
-        let state = self.directory.path().join("state");
-        let now = SystemTime::now();
-        let (writer, recovered) = recover::open_and_recover(&state.join("journal"), &syscalls, &on_conflict, now)?;
+        self.open_at(syscalls, clock::epoch_millis()).map(|(fixture, _)| fixture)
+    }
+
+    /// The same at another time, in milliseconds of the epoch, and how many writes were too old to be carried out.
+    pub(crate) fn open_at(&self, syscalls: Arc<dyn WriteSyscalls>, now: i64) -> io::Result<(EngineFixture, usize)> {
+        let directory = self.state().join("journal");
+        let (writer, recovered) = recover::open_and_recover(&directory, &syscalls, &no_callback(), now)?;
         recover::sweep(&writer, syscalls.as_ref());
+        let rolled_back = recovered.rolled_back.len();
+        Ok((self.start(writer, AnswerCache::of(recovered)), rolled_back))
+    }
+
+    /// A daemon that serves while it goes through the journal.
+    pub(crate) fn open_in_background(&self, syscalls: Arc<dyn WriteSyscalls>) -> io::Result<EngineFixture> {
+        let now = clock::epoch_millis();
+        let directory = self.state().join("journal");
+        let (writer, unfinished) = recover::open(&directory, &syscalls, &no_callback(), now)?;
+        let fixture = self.start(writer, AnswerCache::of(unfinished.known));
+        fixture.engine.recover_in_background(unfinished.groups, &no_callback());
+        recover::sweep(&fixture.engine.writer, syscalls.as_ref());
+        Ok(fixture)
+    }
+
+    fn start(&self, writer: AtomicWriter, answers: AnswerCache) -> EngineFixture {
+        let state = self.state();
         let at = |name: &str| state.join(name);
         let paths = TrellisPaths {
             state: state.clone(),
@@ -78,18 +112,32 @@ impl TestProject {
             started_by: StartedBy::Terminal,
             started_in: None,
             gateway,
+            landlock: String::new(),
         };
         let mut families = families::all();
         families.push(FamilyDescriptor::of::<FixtureFamily>());
         let registry = Registry::new(families);
-        let answers = AnswerCache::of(recovered);
         let engine = Engine::start(registry, Default::default(), process, writer, answers, Vec::new());
-        Ok(EngineFixture { engine, project: self.project() })
+        EngineFixture { engine, project: self.project() }
     }
 
     /// The next daemon, on a machine that works.
     pub(crate) fn reopen(&self) -> EngineFixture {
         self.open(Arc::new(OsSyscalls)).expect("the journal opens")
+    }
+
+    /// What a daemon does before it serves. Which requests it knows as done, and of which it says that nobody can tell.
+    pub(crate) fn recover(&self, syscalls: Arc<dyn WriteSyscalls>) -> (BTreeSet<u64>, BTreeSet<u64>) {
+        let on_conflict: Arc<displaced::ConflictCallback> = Arc::new(|_: &OsStr, _: &OsStr| {});
+        let journal = self.state().join("journal");
+        let now = clock::epoch_millis();
+        let opened = recover::open_and_recover(&journal, &syscalls, &on_conflict, now);
+        let (writer, recovered) = opened.expect("the journal opens");
+        recover::sweep(&writer, syscalls.as_ref());
+        writer.finish();
+        let sequence = |record: &JournalRecord| record.call.as_ref().expect("a call").sequence;
+        let sequences = |records: &[JournalRecord]| records.iter().map(sequence).collect();
+        (sequences(&recovered.applied), sequences(&recovered.unknown))
     }
 
     pub(crate) fn tree(&self) -> FileTree {
@@ -98,6 +146,10 @@ impl TestProject {
         tree.remove(".git");
         tree
     }
+}
+
+fn no_callback() -> Arc<displaced::ConflictCallback> {
+    Arc::new(|_: &OsStr, _: &OsStr| {})
 }
 
 fn collect(directory: &Path, above: &str, tree: &mut FileTree) {
@@ -116,18 +168,30 @@ fn collect(directory: &Path, above: &str, tree: &mut FileTree) {
 impl EngineFixture {
     /// Calls a writing tool as the request with this number of one session.
     pub(crate) fn call(&self, tool: &str, arguments: &Value, sequence: u64) -> Result<Answer, Failure> {
+        self.call_in(&self.project, tool, arguments, sequence)
+    }
+
+    /// The same, in another project.
+    pub(crate) fn call_in(
+        &self,
+        project: &Path,
+        tool: &str,
+        arguments: &Value,
+        sequence: u64,
+    ) -> Result<Answer, Failure> {
         let catalogue = self.engine.registry.catalogue(&Surface::default()).expect("a catalogue");
         let ToolLookup::Tool(found) = catalogue.find(tool) else { panic!("no tool `{tool}`") };
         let family = found.family();
         let ToolRun::Write(two_phase) = &found.tool().run else { panic!("it does not write") };
         let mut session = SessionContext::default();
         session.key = Some("session".to_owned());
-        session.directory = Some(self.project.clone());
+        session.directory = Some(project.to_owned());
         session.umask = 0o022;
         let call = Some(CallId { session: "session".to_owned(), sequence });
         let arguments = arguments.as_object().expect("an object");
         let write_call = WriteCall { family, two_phase, arguments, call, key: None, author: Arc::default() };
-        self.engine.commit(&write_call, &session, &ProgressReporter::default())
+        let work = DiskWork::new(&self.engine.disks);
+        self.engine.commit(&write_call, &session, &ProgressReporter::default(), &work)
     }
 
     /// Lets the daemon finish, and go.

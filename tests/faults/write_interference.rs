@@ -10,12 +10,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use serde_json::{Value, json};
-use trellisd::disk::syscalls::{OsSyscalls, WriteSyscalls};
+use trellisd::disk::syscalls::{NameIn, OsSyscalls, WriteSyscalls};
 
 use super::write_fixture::{FileTree, TestProject, files};
 
 /// Before each call of one kind, somebody does something.
-struct InterferingSyscalls {
+pub(crate) struct InterferingSyscalls {
     call: &'static str,
     seen: AtomicUsize,
     /// Is told which call it is, counted from 1.
@@ -23,6 +23,10 @@ struct InterferingSyscalls {
 }
 
 impl InterferingSyscalls {
+    pub(crate) fn new(call: &'static str, deed: impl Fn(usize) + Send + Sync + 'static) -> Self {
+        Self { call, seen: AtomicUsize::new(0), deed: Box::new(deed) }
+    }
+
     fn before(&self, call: &'static str) {
         if call == self.call {
             (self.deed)(self.seen.fetch_add(1, Ordering::SeqCst) + 1);
@@ -37,9 +41,9 @@ impl fmt::Debug for InterferingSyscalls {
 }
 
 impl WriteSyscalls for InterferingSyscalls {
-    fn create(&self, directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<File> {
+    fn create(&self, directory: BorrowedFd<'_>, name: &OsStr, mode: u32) -> io::Result<File> {
         self.before("create");
-        OsSyscalls.create(directory, name)
+        OsSyscalls.create(directory, name, mode)
     }
 
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()> {
@@ -67,22 +71,22 @@ impl WriteSyscalls for InterferingSyscalls {
         OsSyscalls.fsync_directory(directory)
     }
 
-    fn exchange(&self, directory: BorrowedFd<'_>, one: &OsStr, other: &OsStr) -> io::Result<()> {
+    fn exchange(&self, one: NameIn<'_>, other: NameIn<'_>) -> io::Result<()> {
         self.before("exchange");
-        OsSyscalls.exchange(directory, one, other)
+        OsSyscalls.exchange(one, other)
     }
 
-    fn rename_noreplace(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
+    fn rename_noreplace(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
         self.before("place");
-        OsSyscalls.rename_noreplace(directory, from, to)
+        OsSyscalls.rename_noreplace(from, to)
     }
 
-    fn rename(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        OsSyscalls.rename(directory, from, to)
+    fn rename(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
+        OsSyscalls.rename(from, to)
     }
 
-    fn link(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        OsSyscalls.link(directory, from, to)
+    fn link(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
+        OsSyscalls.link(from, to)
     }
 
     fn rename_out(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &Path) -> io::Result<()> {
@@ -125,8 +129,7 @@ impl InterferenceCase {
         deed: impl Fn(&Path, usize) + Send + Sync + 'static,
     ) -> (Option<String>, FileTree) {
         let project = self.test_project.project();
-        let deed = Box::new(move |number| deed(&project, number));
-        let meddled = InterferingSyscalls { call: self.call, seen: AtomicUsize::new(0), deed };
+        let meddled = InterferingSyscalls::new(self.call, move |number| deed(&project, number));
         let fixture = self.test_project.open(Arc::new(meddled)).expect("the journal opens");
         let answer = fixture.call(tool, &arguments, 1);
         fixture.close();

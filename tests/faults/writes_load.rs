@@ -28,7 +28,11 @@ impl Rng {
         let seed = std::env::var("TRELLIS_SEED").ok().and_then(|seed| seed.parse().ok());
         let seed = seed.unwrap_or_else(|| RandomState::new().build_hasher().finish());
         println!("TRELLIS_SEED={seed}");
-        Self(seed | 1)
+        Self::seeded(seed)
+    }
+
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
     }
 
     pub(crate) fn below(&mut self, end: u64) -> u64 {

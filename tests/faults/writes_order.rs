@@ -10,10 +10,42 @@ use super::process::{Signal, signal};
 
 const CALLS: &str = "openat,openat2,fsync,fdatasync,renameat2,rename,sendto,write,pwrite64,writev,sendmsg,close";
 
+fn has_strace() -> bool {
+    let has = Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok_and(|status| status.success());
+    if !has {
+        println!("not checked: there is no `strace` here");
+    }
+    has
+}
+
+/// A key that was shown and is gone after a power cut cannot be had again.
+#[test]
+fn r1_a_key_is_on_the_disk_before_it_is_shown() {
+    if !has_strace() {
+        return;
+    }
+    let home = Home::new();
+    let trace = home.path().join("trace");
+    let mut command = home.command("strace".as_ref());
+    command.args(["-f", "-y", "-s", "300", "-e"]).arg(format!("trace={CALLS}")).arg("-o").arg(&trace);
+    let made = command.arg(programs::daemon()).args(["http", "key", "new"]).output().expect("it runs");
+    let shown = String::from_utf8(made.stdout).expect("text");
+    let key = shown.split_whitespace().find(|word| word.len() > 40).expect("a key");
+    let trace = std::fs::read_to_string(&trace).expect("a trace");
+    let place = |is: &dyn Fn(&str) -> bool| trace.lines().position(is).unwrap_or_else(|| panic!("{trace}"));
+    let order = [
+        place(&|line| line.contains("O_EXCL") && line.contains("O_NOFOLLOW") && line.contains("http-keys.json")),
+        place(&|line| line.contains("fsync(") && line.contains("http-keys.json")),
+        place(&|line| line.contains("rename(") && line.contains("http-keys.json\"")),
+        place(&|line| line.contains("fsync(") && line.contains("/trellis>")),
+        place(&|line| line.contains("write(1") && line.contains(key)),
+    ];
+    assert!(order.is_sorted(), "{order:?}\n{trace}");
+}
+
 #[test]
 fn r1_every_flush_comes_before_the_answer() {
-    if !Command::new("strace").arg("-V").stdout(Stdio::null()).status().is_ok_and(|status| status.success()) {
-        println!("not checked: there is no `strace` here");
+    if !has_strace() {
         return;
     }
     let home = Home::new();

@@ -68,6 +68,31 @@ fn what_is_far_too_much_is_refused_as_busy() {
     assert_eq!(crowd.request("ping", json!({})), json!({}));
 }
 
+/// A call that was taken back is worked on for a while, and its bytes are there for as long.
+#[test]
+fn bytes_of_cancelled_calls_are_counted_until_the_calls_end() {
+    let home = Home::with_fixtures();
+    let mut greedy = home.host(&["--only", "fixture"]);
+    let mut other = home.host(&["--only", "fixture"]);
+    let padding = "x".repeat(7 << 20);
+    let padded =
+        |arguments: Value| json!({ "name": "block_until", "arguments": arguments, "_meta": { "pad": padding } });
+    for count in 1..=4 {
+        let id = greedy.send("tools/call", padded(json!({ "gate": "greed" })));
+        wait_until("it has begun", || (waits(&mut other, "greed", "begun") == count).then_some(()));
+        greedy.notify("notifications/cancelled", json!({ "requestId": id }));
+        wait_until("it is taken back", || (waits(&mut other, "greed", "cancelled") == count).then_some(()));
+    }
+    let refused = greedy.ask("tools/call", padded(json!({ "gate": "greed" })));
+    assert_eq!(refused["error"]["data"]["code"], "busy", "{refused}");
+    assert_eq!(greedy.request("ping", json!({})), json!({}), "what is small still passes");
+    other.call_ok("open_gate", json!({ "gate": "greed" }));
+    wait_until("there is room again", || {
+        let answer = greedy.ask("tools/call", padded(json!({ "gate": "greed" })));
+        (answer["result"]["isError"] == false).then_some(())
+    });
+}
+
 #[test]
 fn an_id_is_not_taken_twice_at_the_same_time() {
     let home = Home::with_fixtures();

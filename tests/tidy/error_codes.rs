@@ -247,6 +247,7 @@ fn http_errors() -> Vec<HttpError> {
         E::NoPath,
         E::NoMethod,
         E::Credentials,
+        E::TooManyWrong { seconds: 1 },
         E::Origin,
         E::Host,
         E::Sync(String::new()),
@@ -257,7 +258,7 @@ fn http_errors() -> Vec<HttpError> {
     for error in &all {
         match error {
             E::NotJson | E::Request { .. } | E::Parameters(_) | E::NoTool(_) | E::NoPath | E::NoMethod => {}
-            E::Credentials | E::Origin | E::Host | E::Sync(_) | E::Busy | E::Internal => {}
+            E::Credentials | E::TooManyWrong { .. } | E::Origin | E::Host | E::Sync(_) | E::Busy | E::Internal => {}
         }
     }
     all

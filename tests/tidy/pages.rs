@@ -1,5 +1,5 @@
-//! The pages below `docs/`: links lead somewhere, none of the contracts is missing from their list, and the tests that
-//! are named as proofs exist.
+//! The pages below `docs/`, and that about security: links lead somewhere, none of the contracts is missing from their
+//! list, and the tests that are named as proofs exist.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -58,6 +58,32 @@ fn proofs_exist() {
     none("tests that docs/contracts/reliability.md names as proofs", gone.collect());
 }
 
+/// The names of the tests in a source, those of property tests included.
+fn tests_in(source: &str) -> impl Iterator<Item = &str> {
+    let after = source.split("#[test]\n").skip(1);
+    let signature = after.filter_map(|rest| rest.lines().map(str::trim).find_map(|line| line.strip_prefix("fn ")));
+    signature.filter_map(|signature| signature.split('(').next())
+}
+
+#[test]
+fn every_promise_has_tests_that_exist() {
+    let sources = tree::rust();
+    let known: BTreeSet<&str> = sources.iter().flat_map(|source| tests_in(&source.text)).collect();
+    let page = tree::read("docs/contracts/reliability.md");
+    let rows = tree::rows(tree::section(&page, "5. Tests of these promises"));
+    let promises: Vec<&str> = rows.iter().map(|row| row[0]).collect();
+    assert_eq!(promises, (1..=30).map(|number| format!("R{number}")).collect::<Vec<_>>(), "one row for each promise");
+    let mut findings = Vec::new();
+    for row in &rows {
+        assert!(page.contains(&format!("**{} ", row[0])), "{} is promised", row[0]);
+        let tests: Vec<&str> = code_spans(row[1]).collect();
+        let unknown = tests.iter().filter(|test| !known.contains(**test));
+        findings.extend(unknown.map(|test| format!("{}: there is no test `{test}`", row[0])));
+        findings.extend(tests.is_empty().then(|| format!("{}: no test", row[0])));
+    }
+    none("docs/contracts/reliability.md names the tests of every promise", findings);
+}
+
 #[test]
 fn links_are_told_from_other_brackets() {
     let page = "[a](b.md) [c](../d/#e), [f](https://g.h/) [i](#j) `[(ID)](no link)`";
@@ -68,4 +94,10 @@ fn links_are_told_from_other_brackets() {
 fn proofs_are_cut_out() {
     let page = "- Text `no`.\n- Proof: `a_b`, `c/d` with `e f`,\n  and `g`.\n- **Not yet**: `h`.\n\n`i`";
     assert_eq!(proofs(page), ["a_b", "c/d", "g"]);
+}
+
+#[test]
+fn tests_are_found() {
+    let source = "#[test]\nfn a() {}\nfn b() {}\n    #[test]\n    #[cfg(x)]\n    fn c(d in e()) {\n";
+    assert_eq!(tests_in(source).collect::<Vec<_>>(), ["a", "c"]);
 }

@@ -3,10 +3,10 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use super::tree::{self, none};
+use super::tree::{self, code_spans, none};
 
 /// What the top holds, and nothing else without a reason.
-const TOP: [&str; 17] = [
+const TOP: [&str; 18] = [
     ".ci",
     ".gitignore",
     "CHANGELOG.md",
@@ -16,6 +16,7 @@ const TOP: [&str; 17] = [
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "README.md",
+    "SECURITY.md",
     "clippy.toml",
     "daemon",
     "docs",
@@ -25,6 +26,9 @@ const TOP: [&str; 17] = [
     "rustfmt.toml",
     "systemd",
 ];
+
+/// Error codes of the page, which look like variables.
+const CODES: [&str; 2] = ["PROJECT_NOT_FOUND", "TASK_NOT_FOUND"];
 
 #[test]
 fn the_top_holds_what_it_should() {
@@ -63,6 +67,28 @@ fn the_front_page_names_every_flag_and_only_real_places() {
     let links = page.split("](").skip(1).filter_map(|rest| rest.split(')').next());
     let broken = links.filter(|link| !link.contains("://") && !tree::top().join(link).exists());
     none("links in README.md lead somewhere", broken.map(str::to_owned).collect());
+}
+
+/// A daemon that is started on demand gets a few variables; whatever it reads must be among them.
+#[test]
+fn a_daemon_gets_every_variable_that_it_reads() {
+    let is_variable = |word: &&str| {
+        word.len() > 2
+            && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+            && word.bytes().any(|byte| byte.is_ascii_uppercase())
+    };
+    let page = tree::read("README.md");
+    let tables = page.lines().filter(|line| line.starts_with("| `")).filter_map(|line| line.split('|').nth(1));
+    let mut names: Vec<String> = tables.flat_map(code_spans).filter(is_variable).map(str::to_owned).collect();
+    for source in tree::rust().into_iter().filter(|source| source.is_below("daemon/src/config")) {
+        names.extend(source.shipped().split('"').skip(1).step_by(2).filter(is_variable).map(str::to_owned));
+    }
+    assert!(names.len() > 30, "the page and the sources name variables: {names:?}");
+    let unread = names.into_iter().filter(|name| !trellis_proxy::surroundings::is_for_daemon(name));
+    none(
+        "`surroundings` passes on to a daemon what it reads",
+        unread.filter(|name| !CODES.contains(&&**name)).collect(),
+    );
 }
 
 #[test]

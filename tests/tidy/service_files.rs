@@ -62,6 +62,7 @@ fn the_service_has_no_more_rights_than_it_needs() {
         "Service.MemoryDenyWriteExecute=yes",
         "Service.RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6",
         "Service.SystemCallFilter=@system-service",
+        "Service.SystemCallFilter=landlock_create_ruleset landlock_add_rule landlock_restrict_self",
         "Service.SystemCallArchitectures=native",
         "Service.LimitNOFILE=8192",
         "Service.MemoryMax=1G",

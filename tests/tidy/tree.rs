@@ -45,10 +45,11 @@ pub(crate) fn sources(endings: &[&str]) -> Vec<Source> {
     found
 }
 
-/// Every page below `docs/`, and the one for those who change the tree.
+/// Every page below `docs/`, the one for those who change the tree, and the one about security.
 pub(crate) fn pages() -> Vec<Source> {
-    let path = "CONTRIBUTING.md".to_owned();
-    let mut found = vec![Source { text: read(&path), path }];
+    let at_top = ["CONTRIBUTING.md", "SECURITY.md"];
+    let mut found: Vec<Source> =
+        at_top.into_iter().map(|path| Source { text: read(path), path: path.to_owned() }).collect();
     walk(&top().join("docs"), &[".md"], &mut found);
     found
 }

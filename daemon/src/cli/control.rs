@@ -1,7 +1,7 @@
 //! `up`, `stop` and `status`: what is asked of a daemon that runs, over the same socket as everything else.
 
 use std::io::{self, Read as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -15,6 +15,7 @@ use trellis_proxy::{connect, launch, surroundings};
 
 use crate::present;
 use crate::socket::listen::DaemonLock;
+use crate::state_files;
 
 /// How long a daemon may take to start or to answer.
 const CONTROL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -114,13 +115,22 @@ impl ProcessEnd {
         if let Some(descriptor) = &self.descriptor {
             use rustix::event::{PollFd, PollFlags, Timespec, poll};
             let timeout = Timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
-            return matches!(poll(&mut [PollFd::new(descriptor, PollFlags::IN)], Some(&timeout)), Ok(1..));
+            let has_ended = matches!(poll(&mut [PollFd::new(descriptor, PollFlags::IN)], Some(&timeout)), Ok(1..));
+            return has_ended || self.is_over();
         }
         let has_ended = self.pid.is_none_or(|pid| rustix::process::test_kill_process(pid).is_err());
         if !has_ended {
             std::thread::sleep(time);
         }
         has_ended
+    }
+
+    /// Whether its first thread has ended. Another one may be in the hands of a disk that does not answer, from which
+    /// not even the system can free it; but it holds nothing any more.
+    #[cfg(target_os = "linux")]
+    fn is_over(&self) -> bool {
+        let stat = self.pid.and_then(|pid| state_files::read(Path::new(&format!("/proc/{}/stat", pid.as_raw_pid()))));
+        stat.is_some_and(|stat| stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('Z')))
     }
 }
 

@@ -31,7 +31,7 @@ pub fn run(command: KeyCommand) -> Result<(), Failure> {
     match command {
         KeyCommand::New { name } => {
             let (made, key) = keys::create(&path, &name)?;
-            anstream::println!("{key}");
+            anstream::println!("{}", *key);
             anstream::eprintln!("this is key `{}`; it is not shown again", made.id);
         }
         KeyCommand::List => {

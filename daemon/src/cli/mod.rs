@@ -3,6 +3,12 @@
 /// `trellisd run`: the daemon itself.
 pub mod serve;
 
+/// `trellisd run --on-demand`: a daemon that is nobody's child.
+mod detach;
+
+/// What the system is asked to forbid us.
+pub mod landlock;
+
 /// `up`, `stop` and `status`: what is asked of a daemon that runs.
 pub mod control;
 
@@ -59,9 +65,12 @@ enum Command {
     },
     /// Be the daemon, in the foreground; for service managers
     Run {
-        /// Detach, log to a file, leave when nobody needs us; for those who start a daemon when they need one
+        /// Leave at once, and leave a daemon behind that logs to a file and leaves when nobody needs it
         #[arg(long, hide = true)]
         on_demand: bool,
+        /// Be that daemon
+        #[arg(long, hide = true, requires = "on_demand")]
+        detached: bool,
     },
     /// Keys for programs that call over HTTP
     #[command(after_help = HTTP)]
@@ -113,7 +122,8 @@ pub fn main(families: Vec<FamilyDescriptor>) -> ExitCode {
         }
         Command::Status { settings: true, .. } => control::status(control::StatusForm::Settings),
         Command::Status { .. } => control::status(control::StatusForm::Screen),
-        Command::Run { on_demand } => serve::run(families, on_demand),
+        Command::Run { on_demand: true, detached: false } => detach::run(),
+        Command::Run { on_demand, .. } => serve::run(families, on_demand),
         Command::Http { command: HttpCommand::Key { command } } => keys::run(command),
         Command::Mcp { arguments } => return trellis_proxy::run("trellisd mcp", arguments.into_iter()),
     };

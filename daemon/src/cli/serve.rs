@@ -1,25 +1,30 @@
 //! `trellisd run`: the daemon's life, from its lock to its end.
 //!
 //! Families, environment and configuration come in; out come a socket that serves and, for whoever started us on demand
-//! (a proxy or `trellisd up`), one line on stdout: `ready PATH` or `failed WHY`. There are never two daemons with one state
-//! directory, and no file is left half-written however we end.
+//! (a proxy or `trellisd up`), one line on stdout: `ready PATH`, `taken` or `failed WHY`. There are never two daemons
+//! with one state directory, and no file is left half-written however we end.
 
 use std::ffi::OsStr;
 use std::io::Write as _;
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
-use rustix::process::{Resource, Rlimit};
+use rustix::process::{Resource, Rlimit, geteuid};
 use tokio::signal::unix::{SignalKind, signal};
 use trellis_protocol::endpoint::{AccountEnvironment, TrellisPaths};
 use trellis_protocol::{Failure, FailureKind};
 use trellis_proxy::surroundings;
+use zeroize::{Zeroize as _, Zeroizing};
 
-use super::log;
+use super::{landlock, log};
 use crate::clock;
 use crate::config::Settings;
+use crate::config::http::SECRET_VARIABLES;
+use crate::disk::recover::UnfinishedWrites;
 use crate::disk::syscalls::{OsSyscalls, WriteSyscalls};
 use crate::disk::writer::AtomicWriter;
 use crate::disk::{displaced, recover};
@@ -30,13 +35,14 @@ use crate::families::Registry;
 use crate::http::{self, Gateway};
 use crate::mcp_over_http::HttpMcp;
 use crate::socket::{self, listen};
-use crate::state_files;
+use crate::state_files::{self, DirectoryError};
 
 /// Threads that serve sockets: one, so that an answer never has to wake another thread on its way. Work that
 /// waits has a pool of its own, and long messages are read and written beside it.
 const ASYNC_THREADS: usize = 1;
-/// Threads that wait for disks; each session may have a few of them at once.
-const BLOCKING_THREADS: usize = 32;
+/// Threads that wait for disks; each session and each directory may have a few of them at once. One that waits for a
+/// disk that does not answer is lost until it does: there are enough for several such disks.
+const BLOCKING_THREADS: usize = 128;
 /// Heaps that all threads share. One for each would keep what indexing left behind in it.
 const MALLOC_ARENAS: i32 = 2;
 /// Pieces of memory from this size on, as indexing takes them, are given back at once.
@@ -52,11 +58,15 @@ pub fn run(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Failu
     if let Err(failure) = &outcome
         && on_demand
     {
-        // Whoever started us reads this line and passes it on.
-        let line = crate::present::sentence(failure).replace('\n', " ");
-        let _ = writeln!(std::io::stdout(), "failed {line}");
+        tell_starter(failure);
     }
     outcome
+}
+
+/// Whoever started us reads this line and passes it on.
+pub(super) fn tell_starter(failure: &Failure) {
+    let line = crate::present::sentence(failure).replace('\n', " ");
+    let _ = writeln!(std::io::stdout(), "failed {line}");
 }
 
 fn run_daemon(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Failure> {
@@ -65,15 +75,26 @@ fn run_daemon(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Fa
         // Out of the terminal's and the host's process group: their signals are not meant for us.
         let _ = rustix::process::setsid();
     }
-    let account = surroundings::gather();
+    let mut account = surroundings::gather();
     let paths = TrellisPaths::of(&account);
-    let (settings, warnings) = Settings::read(state_files::read(&paths.config).as_deref(), &account.variables);
+    // A person may keep the configuration elsewhere, and link to it.
+    let config = std::fs::read_to_string(&paths.config).ok().map(Zeroizing::new);
+    let (settings, mut warnings) = Settings::read(config.as_ref().map(|text| text.as_str()), &account.variables);
+    drop(config);
+    for secret in SECRET_VARIABLES.iter().flat_map(|name| account.variables.take(name)) {
+        secret.into_encoded_bytes().zeroize();
+    }
+    warnings.extend(check_state_directory(&paths.state)?);
     log::begin(&settings.log_level.value, on_demand.then_some(paths.log.as_path()));
     raise_descriptor_limit();
+    // It counts for this thread and those that it starts, so it comes before all others.
+    let landlock = landlock::restrict();
     let umask = surroundings::umask();
 
     let Some(lock) = take_lock(&paths, &account)? else {
-        if !on_demand {
+        if on_demand {
+            let _ = writeln!(std::io::stdout(), "taken");
+        } else {
             anstream::eprintln!("another daemon of yours is running already: see `trellisd status`");
         }
         return Ok(());
@@ -106,11 +127,15 @@ fn run_daemon(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Fa
             started_by,
             started_in: surroundings::started_in(&account),
             gateway,
+            landlock: landlock.describe(),
         };
         let engine_slot = Arc::new(OnceLock::new());
-        let (writer, answers) = open_journal(&paths, &engine_slot)?;
+        let on_conflict = conflict_callback(&engine_slot);
+        let (writer, unfinished) = open_journal(&paths, &on_conflict)?;
+        let answers = AnswerCache::of(unfinished.known);
         let engine = Engine::start(Registry::new(families), settings, process, writer, answers, warnings);
         let _ = engine_slot.set(Arc::downgrade(&engine));
+        engine.recover_in_background(unfinished.groups, &on_conflict);
         match &engine.process.gateway {
             GatewayState::Off => {}
             GatewayState::On(address) => tracing::info!(%address, "the HTTP gateway listens"),
@@ -118,9 +143,10 @@ fn run_daemon(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Fa
         }
         let lifecycle = Arc::clone(&engine.lifecycle);
         tokio::spawn(async move { lifecycle.run().await });
-        // What earlier daemons left lying is removed without making anybody wait.
+        // What earlier daemons left lying is removed without making anybody wait, on a disk that may not answer.
         let sweeping = Arc::clone(&engine);
-        tokio::task::spawn_blocking(move || recover::sweep(&sweeping.writer, &OsSyscalls));
+        let sweep = move || recover::sweep(&sweeping.writer, &OsSyscalls);
+        let _ = std::thread::Builder::new().name("sweep".into()).spawn(sweep);
         handle_signals(&engine)?;
         ignore_sigxfsz();
         announce_ready(&socket, on_demand);
@@ -150,6 +176,29 @@ fn run_daemon(families: Vec<FamilyDescriptor>, on_demand: bool) -> Result<(), Fa
     listener.map(drop)
 }
 
+/// Nothing of ours may lie where another user can reach it. What was open to others is closed, with a warning.
+fn check_state_directory(state: &Path) -> Result<Option<String>, Failure> {
+    let mut were_open = Vec::new();
+    // A person may keep all of it elsewhere, by a link of their own; through the dot it is followed.
+    let is_own_link = |metadata: std::fs::Metadata| metadata.is_symlink() && metadata.uid() == geteuid().as_raw();
+    let state = if state.symlink_metadata().is_ok_and(is_own_link) { state.join(".") } else { state.to_owned() };
+    for directory in [state.clone(), state.join("journal"), state.join("feed")] {
+        match state_files::open_private_directory(&directory) {
+            Ok((_, true)) => were_open.push(format!("`{}`", directory.display())),
+            Ok(_) => {}
+            Err(DirectoryError::Foreign(why)) => {
+                let message = format!("the directory `{}` {why}", directory.display());
+                let hint = "set XDG_STATE_HOME to a directory of your own, or remove this one";
+                return Err(Failure::new("denied", FailureKind::Refused, message).with_hint(hint));
+            }
+            // Whoever needs it says what is wrong with it.
+            Err(DirectoryError::Io(_)) => {}
+        }
+    }
+    let names = were_open.join(", ");
+    Ok((!names.is_empty()).then(|| format!("{names} could be reached by other users; only you can now")))
+}
+
 /// The lock that makes us the only one. A service was set up on purpose: a daemon that was started on
 /// demand makes room for it.
 fn take_lock(paths: &TrellisPaths, account: &AccountEnvironment) -> Result<Option<listen::DaemonLock>, Failure> {
@@ -170,29 +219,30 @@ fn open_gateway(settings: &Settings, paths: &TrellisPaths) -> (GatewayState, Opt
     http::listen::open(&settings.http, keys_made)
 }
 
-/// Opens the journal and finishes what an earlier daemon had begun, before anybody can ask for it again.
+/// Opens the journal and reads what an earlier daemon had begun.
 fn open_journal(
     paths: &TrellisPaths,
-    engine: &Arc<OnceLock<Weak<Engine>>>,
-) -> Result<(AtomicWriter, AnswerCache), Failure> {
+    on_conflict: &Arc<displaced::ConflictCallback>,
+) -> Result<(AtomicWriter, UnfinishedWrites), Failure> {
     let directory = paths.state.join("journal");
+    let calls: Arc<dyn WriteSyscalls> = Arc::new(OsSyscalls);
+    recover::open(&directory, &calls, on_conflict, clock::epoch_millis()).map_err(|error| {
+        let message = format!("the journal in `{}` cannot be used: {error}", directory.display());
+        Failure::new("unavailable", FailureKind::Unavailable, message)
+            .with_hint("check who owns it and whether it may be written")
+    })
+}
+
+/// A conflict copy is worth a warning to everybody.
+fn conflict_callback(engine: &Arc<OnceLock<Weak<Engine>>>) -> Arc<displaced::ConflictCallback> {
     let engine = Arc::clone(engine);
-    let on_conflict = move |name: &OsStr, copy: &OsStr| {
+    Arc::new(move |name: &OsStr, copy: &OsStr| {
         let (name, copy) = (name.display(), copy.display());
         let warning = format!("`{name}` was changed by somebody while it was written; the other text is in `{copy}`");
         match engine.get().and_then(Weak::upgrade) {
             Some(engine) => engine.warn(&warning),
             None => tracing::warn!("{warning}"),
         }
-    };
-    let on_conflict: Arc<displaced::ConflictCallback> = Arc::new(on_conflict);
-    let calls: Arc<dyn WriteSyscalls> = Arc::new(OsSyscalls);
-    let recovered = recover::open_and_recover(&directory, &calls, &on_conflict, clock::system_time());
-    let recovered = recovered.map(|(writer, recovered)| (writer, AnswerCache::of(recovered)));
-    recovered.map_err(|error| {
-        let message = format!("the journal in `{}` cannot be used: {error}", directory.display());
-        Failure::new("unavailable", FailureKind::Unavailable, message)
-            .with_hint("check who owns it and whether it may be written")
     })
 }
 

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 
 use trellis_protocol::control::SettingStatus;
 use trellis_protocol::endpoint::Variables;
+use zeroize::Zeroizing;
 
 use super::{Setting, Source};
 
@@ -18,11 +19,18 @@ pub const DEFAULT_PORT: u16 = 4001;
 /// A secret with fewer bytes can be guessed.
 const SECRET_BYTES: usize = 32;
 
-/// A text that no log and no report shows.
+/// Variables whose values are secrets.
+pub const SECRET_VARIABLES: [&str; 2] = ["API_KEYS", "JWT_SECRET"];
+
+/// A text that no log and no report shows, and that is wiped from memory when it is dropped.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
+pub struct Secret(Zeroizing<String>);
 
 impl Secret {
+    fn new(text: String) -> Self {
+        Self(text.into())
+    }
+
     /// The text itself, for whoever compares it.
     pub fn reveal(&self) -> &str {
         &self.0
@@ -48,6 +56,10 @@ pub struct HttpSettings {
     pub api_keys: Setting<Vec<Secret>>,
     /// Set by `http.jwt_secret` or by `JWT_SECRET`.
     pub jwt_secret: Setting<Option<Secret>>,
+    /// `http.jwt_issuer`, `JWT_ISSUER`: who must have made a token; nobody in particular if it is not set.
+    pub jwt_issuer: Setting<Option<String>>,
+    /// `http.jwt_audience`, `JWT_AUDIENCE`: for whom a token must be meant.
+    pub jwt_audience: Setting<Option<String>>,
     /// `http.allowed_origins`, `ALLOWED_ORIGINS`: exact origins of web pages that may call us.
     pub allowed_origins: Setting<Vec<String>>,
     /// `http.allowed_hosts`, `ALLOWED_HOSTS`: further names under which we may be called.
@@ -66,6 +78,8 @@ impl Default for HttpSettings {
             host: Setting::default("127.0.0.1".to_owned()),
             api_keys: Setting::default(Vec::new()),
             jwt_secret: Setting::default(None),
+            jwt_issuer: Setting::default(None),
+            jwt_audience: Setting::default(None),
             allowed_origins: Setting::default(Vec::new()),
             allowed_hosts: Setting::default(Vec::new()),
             allow_unauthenticated: Setting::default(false),
@@ -80,12 +94,15 @@ impl HttpSettings {
         const FROM: Source = Source::ConfigFile;
         for (name, value) in table {
             let text = || value.as_str().map(str::to_owned);
+            let some_text = || value.as_str().map(|text| (!text.is_empty()).then(|| text.to_owned()));
             let taken = match name.as_str() {
                 "enabled" => value.as_bool().map(|on| self.enabled.set(on, FROM)),
                 "port" => value.as_integer().map(|port| self.port.set(port_of(&port.to_string()), FROM)),
                 "host" => text().map(|host| self.host.set(host, FROM)),
                 "api_keys" => list(value).map(|keys| self.api_keys.set(secrets(keys), FROM)),
-                "jwt_secret" => text().map(|secret| self.jwt_secret.set(secret_of(&secret), FROM)),
+                "jwt_secret" => text().map(|secret| self.jwt_secret.set(secret_of(secret), FROM)),
+                "jwt_issuer" => some_text().map(|issuer| self.jwt_issuer.set(issuer, FROM)),
+                "jwt_audience" => some_text().map(|audience| self.jwt_audience.set(audience, FROM)),
                 "allowed_origins" => list(value).map(|origins| self.allowed_origins.set(origins, FROM)),
                 "allowed_hosts" => list(value).map(|hosts| self.allowed_hosts.set(hosts, FROM)),
                 "allow_unauthenticated" => value.as_bool().map(|on| self.allow_unauthenticated.set(on, FROM)),
@@ -111,8 +128,10 @@ impl HttpSettings {
         let port = variable("PORT").or_else(|| variable("HTTP_PORT"));
         self.port.set_some(port.map(|value| port_of(&value)), FROM);
         self.host.set_some(variable("HOST").map(|value| value.trim().to_owned()), FROM);
-        self.api_keys.set_some(variable("API_KEYS").map(|value| secrets(split(&value))), FROM);
-        self.jwt_secret.set_some(variable("JWT_SECRET").map(|value| secret_of(&value)), FROM);
+        self.api_keys.set_some(variable("API_KEYS").map(Zeroizing::new).map(|value| secrets(split(&value))), FROM);
+        self.jwt_secret.set_some(variable("JWT_SECRET").map(secret_of), FROM);
+        self.jwt_issuer.set_some(variable("JWT_ISSUER").map(Some), FROM);
+        self.jwt_audience.set_some(variable("JWT_AUDIENCE").map(Some), FROM);
         self.allowed_origins.set_some(variable("ALLOWED_ORIGINS").map(|value| split(&value)), FROM);
         self.allowed_hosts.set_some(variable("ALLOWED_HOSTS").map(|value| split(&value)), FROM);
         self.allow_unauthenticated.set_some(variable("ALLOW_UNAUTHENTICATED").map(|value| value == "true"), FROM);
@@ -139,6 +158,7 @@ impl HttpSettings {
             Ok(port) => port.to_string(),
             Err(said) => said.clone(),
         };
+        let text_or_nothing = |text: &Option<String>| text.clone().unwrap_or_default();
         vec![
             self.enabled.report("http.enabled", bool::to_string),
             self.port.report("http.port", port),
@@ -146,6 +166,8 @@ impl HttpSettings {
             self.api_keys.report("http.api_keys", |keys| format!("{} set", keys.len())),
             self.jwt_secret
                 .report("http.jwt_secret", |secret| if secret.is_some() { "set" } else { "not set" }.to_owned()),
+            self.jwt_issuer.report("http.jwt_issuer", text_or_nothing),
+            self.jwt_audience.report("http.jwt_audience", text_or_nothing),
             self.allowed_origins.report("http.allowed_origins", |origins| origins.join(", ")),
             self.allowed_hosts.report("http.allowed_hosts", |hosts| hosts.join(", ")),
             self.allow_unauthenticated.report("http.allow_unauthenticated", bool::to_string),
@@ -178,11 +200,11 @@ fn list(value: &toml::Value) -> Option<Vec<String>> {
 }
 
 fn secrets(keys: Vec<String>) -> Vec<Secret> {
-    keys.into_iter().map(Secret).collect()
+    keys.into_iter().map(Secret::new).collect()
 }
 
-fn secret_of(text: &str) -> Option<Secret> {
-    (!text.is_empty()).then(|| Secret(text.to_owned()))
+fn secret_of(text: String) -> Option<Secret> {
+    (!text.is_empty()).then(|| Secret::new(text))
 }
 
 fn project_of(text: Option<&str>) -> Option<PathBuf> {
@@ -226,7 +248,7 @@ mod tests {
     #[test]
     fn an_empty_item_is_no_key() {
         let keys = |list| read("", &[("API_KEYS", list)]).0.api_keys.value;
-        assert_eq!(keys(" a , ,b,,"), [Secret("a".into()), Secret("b".into())]);
+        assert_eq!(keys(" a , ,b,,"), [Secret::new("a".into()), Secret::new("b".into())]);
         assert!(keys(",").is_empty() && keys(" ").is_empty());
         assert_eq!(read("jwt_secret = \"\"", &[]).0.jwt_secret.value, None);
     }

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use trellis_protocol::control::SettingStatus;
 use trellis_protocol::endpoint::Variables;
+use zeroize::Zeroize as _;
 
 use http::HttpSettings;
 
@@ -80,6 +81,16 @@ pub struct Settings {
     pub roots: Setting<Vec<PathBuf>>,
     /// `adopt_projects`: a directory that is seen to be a project can be named although nobody worked in it yet.
     pub adopt_projects: Setting<bool>,
+    /// `journal_days`: records of writes and displaced texts are kept for so long.
+    pub journal_days: Setting<u64>,
+    /// `journal_mib`: and so much of them at most.
+    pub journal_mib: Setting<u64>,
+    /// `feed_days`: changes stay in the feed for so long.
+    pub feed_days: Setting<u64>,
+    /// `feed_changes`: and so many of them at least.
+    pub feed_changes: Setting<u64>,
+    /// `max_directories`: so many directories of one tree are watched and searched.
+    pub max_directories: Setting<usize>,
     /// `[http]`: the gateway.
     pub http: HttpSettings,
 }
@@ -92,11 +103,20 @@ impl Default for Settings {
             log_level: Setting::default("info".to_owned()),
             roots: Setting::default(Vec::new()),
             adopt_projects: Setting::default(true),
+            journal_days: Setting::default(30),
+            journal_mib: Setting::default(512),
+            feed_days: Setting::default(30),
+            feed_changes: Setting::default(100_000),
+            max_directories: Setting::default(50_000),
             http: HttpSettings::default(),
         }
     }
 }
 
+/// With less, the files that are being written would be more than the bound.
+const MIN_JOURNAL_MIB: u64 = 16;
+/// Days, MiB or changes; more is a slip of the pen.
+const MAX_RETENTION: u64 = 1 << 24;
 const LOG_LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
 
 impl Settings {
@@ -112,7 +132,7 @@ impl Settings {
     }
 
     fn take_file(&mut self, text: &str, warnings: &mut Vec<String>) {
-        let table = match text.parse::<toml::Table>() {
+        let mut table = match text.parse::<toml::Table>() {
             Ok(table) => table,
             Err(error) => {
                 let line = error.span().map(|span| text[..span.start.min(text.len())].matches('\n').count() + 1);
@@ -133,6 +153,17 @@ impl Settings {
                 }
                 "http" => value.as_table().map(|table| self.http.take_table(table, warnings)),
                 "adopt_projects" => value.as_bool().map(|adopts| self.adopt_projects.set(adopts, Source::ConfigFile)),
+                "journal_days" => at_least(1, value).map(|days| self.journal_days.set(days, Source::ConfigFile)),
+                "journal_mib" => {
+                    at_least(MIN_JOURNAL_MIB, value).map(|mib| self.journal_mib.set(mib, Source::ConfigFile))
+                }
+                "feed_days" => at_least(1, value).map(|days| self.feed_days.set(days, Source::ConfigFile)),
+                "feed_changes" => at_least(1, value).map(|changes| self.feed_changes.set(changes, Source::ConfigFile)),
+                "max_directories" => value
+                    .as_integer()
+                    .and_then(|count| usize::try_from(count).ok())
+                    .filter(|count| *count > 0)
+                    .map(|count| self.max_directories.set(count, Source::ConfigFile)),
                 "roots" => paths(value).map(|roots| self.roots.set(roots, Source::ConfigFile)),
                 _ => {
                     warnings.push(format!("config.toml: there is no setting `{name}`"));
@@ -143,6 +174,8 @@ impl Settings {
                 warnings.push(format!("config.toml: `{name}` cannot have that value and is left as it was"));
             }
         }
+        // Secrets are among them.
+        table.iter_mut().for_each(|(_, value)| wipe(value));
     }
 
     fn take_variables(&mut self, variables: &Variables, warnings: &mut Vec<String>) {
@@ -174,14 +207,32 @@ impl Settings {
             self.log_level.report("log_level", String::clone),
             self.roots.report("roots", |roots| paths(roots).join(", ")),
             self.adopt_projects.report("adopt_projects", bool::to_string),
+            self.journal_days.report("journal_days", u64::to_string),
+            self.journal_mib.report("journal_mib", u64::to_string),
+            self.feed_days.report("feed_days", u64::to_string),
+            self.feed_changes.report("feed_changes", u64::to_string),
+            self.max_directories.report("max_directories", usize::to_string),
         ];
         rows.extend(self.http.report());
         rows
     }
 }
 
+fn wipe(value: &mut toml::Value) {
+    match value {
+        toml::Value::String(text) => text.zeroize(),
+        toml::Value::Array(values) => values.iter_mut().for_each(wipe),
+        toml::Value::Table(table) => table.iter_mut().for_each(|(_, value)| wipe(value)),
+        _ => {}
+    }
+}
+
 fn seconds(value: &toml::Value) -> Option<u64> {
     value.as_integer().and_then(|seconds| u64::try_from(seconds).ok())
+}
+
+fn at_least(least: u64, value: &toml::Value) -> Option<u64> {
+    seconds(value).filter(|number| (least..=MAX_RETENTION).contains(number))
 }
 
 fn log_level(text: &str) -> Option<String> {
@@ -213,6 +264,21 @@ mod tests {
         assert_eq!(settings.adopt_projects, Setting { value: false, source: Source::ConfigFile });
         assert_eq!(settings.log_level.source, Source::Default);
         assert!(warnings.is_empty());
+    }
+
+    #[test]
+    fn what_is_kept_can_be_set_within_reason() {
+        let file = "journal_days = 7\njournal_mib = 64\nfeed_days = 1\nfeed_changes = 500\n";
+        let (settings, warnings) = Settings::read(Some(file), &Variables::default());
+        let rows: Vec<_> = settings.report().into_iter().map(|row| (row.name, row.value, row.source)).collect();
+        for (name, value) in [("journal_days", "7"), ("journal_mib", "64"), ("feed_days", "1"), ("feed_changes", "500")]
+        {
+            assert!(rows.contains(&(name.into(), value.into(), "config file".into())), "{rows:?}");
+        }
+        assert!(warnings.is_empty(), "{warnings:?}");
+        let file = "journal_days = 0\njournal_mib = 1\nfeed_days = -1\nfeed_changes = 9999999999\n";
+        let (settings, warnings) = Settings::read(Some(file), &Variables::default());
+        assert_eq!((settings, warnings.len()), (Settings::default(), 4));
     }
 
     #[test]

@@ -7,20 +7,23 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io;
-use std::os::fd::AsFd as _;
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, Sender};
 use parking_lot::Mutex;
 
-use super::ReadError;
-use super::journal::Journal;
-use super::staged_file::{DisplacedFile, DisplacedOwner, WriteError, digest_of, remove_created};
-use super::syscalls::{self, WriteSyscalls};
+use super::journal::{Journal, RecordTicket};
+use super::staged_file::{TempFile, WriteError};
+use super::staging::StagedIn;
+use super::syscalls::{self, NameIn, WriteSyscalls};
+use super::target_directory::{CreatedDirectories, remove_created};
+use super::{Digest, ReadError};
 use crate::state_files;
 
 /// How long a displaced file is watched for late writes.
@@ -28,15 +31,78 @@ const DISPLACED_GRACE: Duration = Duration::from_millis(100);
 const ARCHIVE_ATTEMPTS: usize = 3;
 const MAX_FILE_NAME_BYTES: usize = 255;
 
+/// What a rename displaced; it is kept under a temp name for a grace period.
+#[derive(Debug)]
+pub struct DisplacedFile {
+    pub temp: TempFile,
+    /// The directory in which it had been.
+    pub parent: Arc<OwnedFd>,
+    /// Whose place it had.
+    pub name: OsString,
+    /// What it held then.
+    pub digest: Digest,
+    /// Whose text it is.
+    pub owner: DisplacedOwner,
+    /// Directories that nobody needs any more if they are empty.
+    pub created: CreatedDirectories,
+    /// Held until it is put away.
+    pub mark: Option<Arc<FinishedMark>>,
+}
+
+/// Of a recorded write: when the last who holds it lets it go, nothing of the write lies around any more, and the next
+/// record of the journal says so.
+#[derive(Debug)]
+pub struct FinishedMark {
+    name: String,
+    finished: Arc<Mutex<Vec<String>>>,
+    /// Keeps the record where recovery looks for it.
+    ticket: Option<RecordTicket>,
+    is_void: AtomicBool,
+}
+
+impl FinishedMark {
+    pub(super) fn new(name: &str, finished: &Arc<Mutex<Vec<String>>>, ticket: Option<RecordTicket>) -> Arc<Self> {
+        let (name, finished) = (name.to_owned(), Arc::clone(finished));
+        Arc::new(Self { name, finished, ticket, is_void: AtomicBool::new(false) })
+    }
+
+    /// Something stays: recovery has to look at it.
+    pub(super) fn void(&self) {
+        self.is_void.store(true, Ordering::Relaxed);
+    }
+}
+
+impl Drop for FinishedMark {
+    fn drop(&mut self) {
+        if self.is_void.load(Ordering::Relaxed) {
+            self.ticket.take().into_iter().for_each(RecordTicket::leave_open);
+        } else {
+            self.finished.lock().push(std::mem::take(&mut self.name));
+        }
+    }
+}
+
+/// Whose text was displaced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DisplacedOwner {
+    /// The user's: it is kept in the journal.
+    User,
+    /// Our own new one, which was taken back: nobody needs it.
+    Trellis,
+}
+
 /// Called when a late change was kept as a conflict copy: with the file's name and the copy's.
 pub type ConflictCallback = dyn Fn(&OsStr, &OsStr) + Send + Sync;
 
 /// The queue of displaced files and the thread that archives them.
 pub struct DisplacedArchiver {
-    queue: Mutex<Option<Sender<(Instant, DisplacedFile)>>>,
+    queue: Mutex<Option<Sender<QueuedFile>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
     context: Arc<ArchiveContext>,
 }
+
+/// With the time when it is due.
+type QueuedFile = (Instant, DisplacedFile);
 
 struct ArchiveContext {
     journal: Arc<Journal>,
@@ -83,7 +149,7 @@ impl DisplacedArchiver {
 }
 
 impl ArchiveContext {
-    fn run(&self, inbox: &Receiver<(Instant, DisplacedFile)>) {
+    fn run(&self, inbox: &Receiver<QueuedFile>) {
         inbox.iter().for_each(|(due, displaced)| self.archive_at(due, &displaced));
     }
 
@@ -95,10 +161,15 @@ impl ArchiveContext {
                 Err(error) => tracing::warn!(%error, "a displaced file could not be put away"),
             }
         }
+        if let Some(mark) = &displaced.mark {
+            mark.void();
+        }
         // An old text that finds no place in the journal must not stay in the user's tree either.
-        let temp = displaced.temp.as_os_str();
-        if matches!(digest_of(&displaced.parent, temp), Ok(Some(digest)) if digest == displaced.digest) {
-            let _ = self.syscalls.remove(displaced.parent.as_fd(), temp);
+        if displaced.temp.staged_in == StagedIn::Beside
+            && matches!(displaced.temp.digest(), Ok(Some(digest)) if digest == displaced.digest)
+        {
+            let NameIn { directory, name } = displaced.temp.as_name();
+            let _ = self.syscalls.remove(directory, name);
         }
     }
 }
@@ -110,11 +181,11 @@ pub fn archive(
     syscalls: &dyn WriteSyscalls,
     on_conflict: &ConflictCallback,
 ) -> io::Result<()> {
-    let temp = displaced.temp.as_os_str();
-    match digest_of(&displaced.parent, temp) {
+    let NameIn { directory, name } = displaced.temp.as_name();
+    match displaced.temp.digest() {
         Ok(Some(digest)) if digest == displaced.digest => match displaced.owner {
-            DisplacedOwner::User => move_to_journal(displaced, &journal.displaced_text_path(digest), syscalls)?,
-            DisplacedOwner::Trellis => syscalls.remove(displaced.parent.as_fd(), temp)?,
+            DisplacedOwner::User => move_to_journal(displaced, journal, syscalls)?,
+            DisplacedOwner::Trellis => syscalls.remove(directory, name)?,
         },
         Ok(None) => {}
         // Somebody's words, or something that is no file at all and has got under the temp name.
@@ -129,28 +200,41 @@ pub fn archive(
 }
 
 /// Moves an unchanged old text into the journal; without a flush, because nothing depends on it.
-fn move_to_journal(displaced: &DisplacedFile, place: &Path, syscalls: &dyn WriteSyscalls) -> io::Result<()> {
-    let (directory, temp) = (displaced.parent.as_fd(), displaced.temp.as_os_str());
-    if !place.exists() {
-        state_files::make_directory(place.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
-        let text = super::confine::open_entry(directory, temp)
-            .map_err(|read_error| io::Error::other(format!("{read_error:?}")))?;
-        let text = File::from(text);
-        // A file with another name lives on under it, and is its owner's to change.
-        let carried = match text.metadata()?.nlink() {
-            1 => syscalls.rename_out(directory, temp, place),
-            _ => Err(io::ErrorKind::CrossesDevices.into()),
-        };
-        match carried {
-            Ok(()) => return syscalls.set_mode(text.as_fd(), 0o600),
-            // The journal is on another file system.
-            Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                state_files::replace(place, &read_all(text)?)?;
-            }
-            Err(error) => return Err(error),
-        }
+fn move_to_journal(displaced: &DisplacedFile, journal: &Journal, syscalls: &dyn WriteSyscalls) -> io::Result<()> {
+    let NameIn { directory, name: temp } = displaced.temp.as_name();
+    let place = journal.displaced_text_path(displaced.digest);
+    if place.exists() {
+        journal.note_kept(&place, 0);
+        return syscalls.remove(directory, temp);
     }
-    syscalls.remove(directory, temp)
+    let text = super::confine::open_entry(directory, temp)
+        .map_err(|read_error| io::Error::other(format!("{read_error:?}")))?;
+    let text = File::from(text);
+    let (size, links) = text.metadata().map(|metadata| (metadata.len(), metadata.nlink()))?;
+    if journal.is_full_with(size) {
+        journal.make_room(size);
+    }
+    if journal.is_full_with(size) {
+        tracing::debug!("a displaced text is larger than all that may be kept");
+        return syscalls.remove(directory, temp);
+    }
+    state_files::make_directory(place.parent().ok_or(io::ErrorKind::InvalidInput)?)?;
+    // A file with another name lives on under it, and is its owner's to change.
+    let carried = match links {
+        1 => syscalls.rename_out(directory, temp, &place),
+        _ => Err(io::ErrorKind::CrossesDevices.into()),
+    };
+    let done = match carried {
+        Ok(()) => syscalls.set_mode(text.as_fd(), 0o600),
+        // The journal is on another file system.
+        Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+            state_files::replace_unflushed(&place, &read_all(text)?)?;
+            syscalls.remove(directory, temp)
+        }
+        Err(error) => return Err(error),
+    };
+    journal.note_kept(&place, size);
+    done
 }
 
 fn read_all(mut file: File) -> io::Result<Vec<u8>> {
@@ -164,8 +248,8 @@ fn save_conflict_copy(displaced: &DisplacedFile, syscalls: &dyn WriteSyscalls) -
     let stamp = crate::clock::file_name_timestamp();
     for number in 0..100 {
         let name = conflict_name(&displaced.name, &stamp, number);
-        match syscalls::rename_noreplace_or_link(syscalls, displaced.parent.as_fd(), displaced.temp.as_os_str(), &name)
-        {
+        let place = NameIn::new(displaced.parent.as_fd(), &name);
+        match syscalls::rename_noreplace_or_link(syscalls, displaced.temp.as_name(), place) {
             Ok(()) => {
                 // Somebody's words: they shall last.
                 let _ = syscalls.fsync_directory(displaced.parent.as_fd());

@@ -7,17 +7,19 @@
 
 use std::cell::{Cell, RefCell};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::confine::read_error_from_io;
+use super::half_written::EDITOR_WAIT_STEPS;
+use super::writer::AtomicWriter;
 use super::{
-    DirectoryEntry, EntryKind, FileContent, FileKey, FileModel, FileStamp, FilesInTree, FirstExisting, LoadedModel,
-    ModelCache, ModelInTree, OpenFile, PathExists, ReadDirectory, ReadError, ReadFile, ReadFileModel, ReadFilesInTree,
-    ReadFirstFile, ReadModelsInTree, RelativePath, ResolvedPath, RootDir, RootDirCache, SymlinkPolicy, TreeIsSymlink,
-    TreeLocation,
+    DirectoryEntry, DiskWork, Disks, EntryKind, FileContent, FileKey, FileModel, FileStamp, FilesInTree, FirstExisting,
+    LoadedModel, ModelCache, ModelInTree, OpenFile, PathExists, ReadDirectory, ReadError, ReadFile, ReadFileModel,
+    ReadFilesInTree, ReadFirstFile, ReadModelsInTree, RecoveryWait, RelativePath, ResolvedPath, RootDir, RootDirCache,
+    SymlinkPolicy, TreeIsSymlink, TreeLocation,
 };
-use crate::projects::{ProjectRegistry, ProjectSelector, SessionDirectories};
+use crate::projects::{ProjectRegistry, SessionDirectories};
 
 /// A request to the disk, and what it gives.
 pub trait DiskRequest {
@@ -34,6 +36,13 @@ pub struct DiskReader<'a> {
     pub projects: &'a ProjectRegistry,
     pub session: SessionDirectories<'a>,
     pub mode: ReadMode<'a>,
+    /// Trees that must be waited for, if there are any.
+    pub recovery: Option<RecoveryWait<'a>>,
+    pub disks: &'a Disks,
+    /// Where the call works, if others must know.
+    pub work: Option<&'a DiskWork>,
+    /// Knows which files are our own work.
+    pub writer: Option<&'a AtomicWriter>,
 }
 
 /// How a read may behave.
@@ -84,58 +93,55 @@ impl<'a> DiskReader<'a> {
     }
 
     /// Goes on only where waiting is allowed.
-    fn require_blocking(&self) -> Result<(), ReadError> {
+    pub(super) fn require_blocking(&self) -> Result<(), ReadError> {
         self.inline().map_or(Ok(()), |inline| Err(inline.refuse()))
     }
 
     /// Goes on in a directory where waiting is allowed, or where nothing will be waited for.
     pub fn require_local(&self, directory: &Path) -> Result<(), ReadError> {
         match self.inline() {
-            Some(inline) if !self.roots.is_local(directory) => Err(inline.refuse()),
+            Some(inline) if !self.disks.is_local(directory) => Err(inline.refuse()),
             Some(_) => Ok(()),
             None => {
-                self.roots.record_if_local(directory);
+                self.enter(directory)?;
+                self.disks.record_if_local(directory);
                 Ok(())
             }
         }
     }
 
-    /// Where a tree is now; it need not exist.
-    pub fn tree(&self, place: &TreeLocation) -> Result<PathBuf, ReadError> {
-        match place {
-            TreeLocation::Fixed(path) => Ok(path.clone()),
-            TreeLocation::InProject { unless, project, below } => {
-                if let Some(path) = unless {
-                    self.require_local(path.parent().unwrap_or(path))?;
-                    if path.is_dir() {
-                        return Ok(path.clone());
-                    }
-                }
-                self.session.all().try_for_each(|directory| self.require_local(directory))?;
-                if let ProjectSelector::Named(path) = project
-                    && path.is_absolute()
-                {
-                    self.require_local(path)?;
-                }
-                self.projects.tree(project, below, &self.session, || self.require_blocking())
-            }
-        }
+    /// Goes on in a directory unless it is known not to answer.
+    pub(super) fn enter(&self, directory: &Path) -> Result<(), ReadError> {
+        self.work.map_or(Ok(()), |work| work.enter(directory))
     }
 
     fn open_root(&self, place: &TreeLocation) -> Result<Arc<RootDir>, ReadError> {
         let tree = self.tree(place)?;
         self.require_local(&tree)?;
+        self.require_recovered(&tree)?;
         self.roots.open(&tree)
+    }
+
+    /// Goes on in a tree in which no write of an earlier daemon is left half done.
+    pub fn require_recovered(&self, tree: &Path) -> Result<(), ReadError> {
+        let Some(recovery) = &self.recovery else { return Ok(()) };
+        let is_recovered = match self.inline() {
+            Some(inline) if recovery.is_recovering(tree) => return Err(inline.refuse()),
+            Some(_) => true,
+            None => recovery.wait_for_tree(tree),
+        };
+        if is_recovered { Ok(()) } else { Err(ReadError::Io("it is not recovered yet".to_owned())) }
     }
 
     /// The file, its root, and the name by which it was found.
     fn open(&self, file: &ReadFile) -> Result<(OpenFile, Arc<RootDir>, RelativePath), ReadError> {
         let root = self.open_root(&file.place)?;
-        match root.open_file(&file.path, file.links) {
+        let mut steps = EDITOR_WAIT_STEPS;
+        match self.open_settled(&root, &file.path, file.links, &mut steps) {
             Err(ReadError::Missing) => {
                 self.require_blocking()?;
                 let path = root.find_equivalent_name(&file.path, file.links).ok_or(ReadError::Missing)?;
-                Ok((root.open_file(&path, file.links)?, root, path))
+                Ok((self.open_settled(&root, &path, file.links, &mut steps)?, root, path))
             }
             opened => Ok((opened?, root, file.path.clone())),
         }
@@ -223,6 +229,7 @@ impl<M: FileModel> ReadModelsInTree<M> {
         let start = self.path.as_ref().map(|path| root.resolve_links(path, self.links)).transpose()?;
         let (device, inode) = root.directory_id()?;
         let mut below = Vec::new();
+        let mut steps = EDITOR_WAIT_STEPS;
         let mut ahead = vec![(start, String::new(), 1)];
         while let Some((directory, way, level)) = ahead.pop() {
             let states = match root.list_with_stamps(directory.as_ref(), self.links) {
@@ -245,7 +252,7 @@ impl<M: FileModel> ReadModelsInTree<M> {
                         let name = (device, inode, path);
                         let known = disk.models.get_proven(&name, stamp).map(Ok);
                         let seen = known.unwrap_or_else(|| {
-                            let file = root.open_file(&name.2, SymlinkPolicy::Refuse)?;
+                            let file = disk.open_settled(&root, &name.2, SymlinkPolicy::Refuse, &mut steps)?;
                             disk.models.load(&name, file, self.size_limit)
                         });
                         if seen.as_ref().err() != Some(&ReadError::Missing) {
@@ -292,7 +299,8 @@ impl DiskRequest for PathExists {
     type Output = bool;
 
     fn read(self, disk: &DiskReader<'_>) -> bool {
-        disk.require_blocking().is_ok() && fs::symlink_metadata(&self.0).is_ok()
+        let directory = self.0.parent().unwrap_or(&self.0);
+        disk.require_blocking().is_ok() && disk.enter(directory).is_ok() && fs::symlink_metadata(&self.0).is_ok()
     }
 }
 
@@ -322,19 +330,29 @@ impl DiskRequest for ReadDirectory {
 }
 
 #[cfg(test)]
-pub(crate) struct TestDisk(RootDirCache, ModelCache, ProjectRegistry);
+pub(crate) struct TestDisk(RootDirCache, ModelCache, ProjectRegistry, Disks);
 
 #[cfg(test)]
 impl Default for TestDisk {
     fn default() -> Self {
-        Self(RootDirCache::default(), ModelCache::default(), ProjectRegistry::new(None))
+        Self(RootDirCache::default(), ModelCache::default(), ProjectRegistry::new(None), Disks::default())
     }
 }
 
 #[cfg(test)]
 impl TestDisk {
     pub(crate) fn reader<'a>(&'a self, session: SessionDirectories<'a>) -> DiskReader<'a> {
-        DiskReader { roots: &self.0, models: &self.1, projects: &self.2, session, mode: ReadMode::Blocking }
+        DiskReader {
+            roots: &self.0,
+            models: &self.1,
+            projects: &self.2,
+            session,
+            mode: ReadMode::Blocking,
+            recovery: None,
+            disks: &self.3,
+            work: None,
+            writer: None,
+        }
     }
 }
 
@@ -342,12 +360,12 @@ impl TestDisk {
 #[expect(clippy::disallowed_methods, reason = "tests make the files that are looked at")]
 mod tests {
     use std::fs;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
 
     use tempfile::TempDir;
 
     use super::*;
-    use crate::projects::{Interface, NotAProject, ProjectError};
+    use crate::projects::{Interface, NotAProject, ProjectError, ProjectSelector};
 
     fn home() -> TempDir {
         let home = TempDir::new().expect("a temporary directory");
@@ -402,6 +420,10 @@ mod tests {
         assert!(read_inline(at("file"), &disk).is_none(), "nobody knows yet whether the disk is local");
         assert!(read_inline(FirstExisting(vec![file.clone()]), &disk).is_none());
         assert_eq!(at("file").read(&disk).expect("a file").bytes, b"one");
+        assert!(read_inline(at("file"), &disk).is_none(), "an editor may be at work");
+        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(9);
+        let age = || fs::File::options().write(true).open(&file).expect("a file").set_modified(old).expect("a time");
+        age();
         assert_eq!(read_inline(at("file"), &disk).expect("in memory").expect("a file").bytes, b"one");
         assert!(read_inline(at("large"), &disk).is_none(), "too large to be read inline");
         assert!(read_inline(at("\u{304c}"), &disk).is_none(), "another spelling must be looked for");
@@ -420,9 +442,6 @@ mod tests {
             )
             .is_none()
         );
-        let old = std::time::SystemTime::now() - std::time::Duration::from_secs(9);
-        let age = || fs::File::options().write(true).open(&file).expect("a file").set_modified(old).expect("a time");
-        age();
         std::thread::sleep(std::time::Duration::from_millis(50));
         assert!(read_inline(ReadFileModel::<Words>::of(at("file")), &disk).is_none(), "nobody has made a model of it");
         assert_eq!(words(ReadFileModel::of(at("file")).read(&disk)), "one");
@@ -518,11 +537,10 @@ mod tests {
         std::os::unix::fs::symlink("nowhere", home.path().join("dangling")).expect("a link");
         for (name, expected) in [("near", false), ("link", true), ("dangling", true), ("none", false)] {
             assert_eq!(seen(&home, TreeIsSymlink(TreeLocation::Fixed(home.path().join(name)))), Ok(expected), "{name}");
-            let below = TreeLocation::InProject { unless: None, project: ProjectSelector::Session, below: name.into() };
+            let below = in_project_as(name.into(), ProjectSelector::Session);
             assert_eq!(seen(&home, TreeIsSymlink(below)), Ok(expected), "{name}");
         }
-        let foreign =
-            TreeLocation::InProject { unless: None, project: ProjectSelector::Named("/".into()), below: "x".into() };
+        let foreign = in_project_as("x".into(), ProjectSelector::Named("/".into()));
         assert!(matches!(seen(&home, TreeIsSymlink(foreign)), Err(ReadError::NoProject(_))));
     }
 
@@ -550,7 +568,12 @@ mod tests {
     }
 
     fn in_project(unless: Option<PathBuf>) -> TreeLocation {
-        TreeLocation::InProject { unless, project: ProjectSelector::Session, below: PathBuf::from("vault") }
+        let links = SymlinkPolicy::FollowInsideTree;
+        TreeLocation::InProject { unless, project: ProjectSelector::Session, below: PathBuf::from("vault"), links }
+    }
+
+    fn in_project_as(below: PathBuf, project: ProjectSelector) -> TreeLocation {
+        TreeLocation::InProject { unless: None, project, below, links: SymlinkPolicy::FollowInsideTree }
     }
 
     #[test]

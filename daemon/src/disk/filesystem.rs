@@ -1,4 +1,4 @@
-//! Root directories that are open, by path, and which of them are on local disks.
+//! Root directories that are open, by path, and which file systems send events.
 //!
 //! A path comes in, the directory to which it leads now goes out: one that was moved or relinked meanwhile is opened
 //! again. File systems of other machines and those in user space send no events, so changes there must be polled for.
@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use dashmap::{DashMap, DashSet};
+use dashmap::DashMap;
 
 use super::{ReadError, RootDir};
 
@@ -43,8 +43,6 @@ const MAX_OPEN_ROOTS: usize = 256;
 #[derive(Debug, Default)]
 pub struct RootDirCache {
     open: DashMap<PathBuf, Arc<RootDir>>,
-    /// Directories on disks of this machine.
-    local: DashSet<PathBuf>,
 }
 
 impl RootDirCache {
@@ -63,22 +61,6 @@ impl RootDirCache {
         }
         self.open.insert(path.to_owned(), Arc::clone(&root));
         Ok(root)
-    }
-
-    /// Takes note of where a directory is, by asking a disk that may be slow.
-    pub fn record_if_local(&self, directory: &Path) {
-        if self.local.contains(directory) || lacks_events(directory) {
-            return;
-        }
-        if self.local.len() >= MAX_OPEN_ROOTS {
-            self.local.clear();
-        }
-        self.local.insert(directory.to_owned());
-    }
-
-    /// Whether a directory is known to be on a disk of this machine, which answers at once.
-    pub fn is_local(&self, directory: &Path) -> bool {
-        self.local.contains(directory)
     }
 }
 

@@ -1,44 +1,85 @@
 //! Recovery after a crash: rolls unfinished writes forward or back, then removes stale temp files.
+//!
+//! The journal says which writes may be unfinished; what lies in their files decides. Writes in different trees are
+//! recovered apart, so that a disk that does not answer holds up nobody else.
 
-use std::collections::HashSet;
-use std::ffi::OsStr;
+use std::collections::{HashMap, HashSet};
 use std::io;
-use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::fs::MetadataExt as _;
-use std::path::Path;
+use std::os::fd::AsFd as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
-use super::displaced::{ConflictCallback, archive};
+use super::displaced::{ConflictCallback, DisplacedFile, DisplacedOwner, archive};
 use super::journal::{JournalFile, JournalRecord};
-use super::syscalls::{self, WriteSyscalls, is_unsupported};
-
-use super::staged_file::{DisplacedFile, DisplacedOwner, WriteError, digest_of};
+use super::staged_file::{RenameEvidence, StagedFile, WriteError};
+use super::staging::StagedIn;
+use super::syscalls::WriteSyscalls;
 use super::writer::{AtomicWriter, TreeLock};
 use super::{DaemonId, Digest, EntryKind, ReadError, RelativePath, RootDir, SymlinkPolicy, TempName};
 use crate::clock;
 
 /// Temp files of a daemon that we do not know may belong to one that lives; older ones do not.
 const FOREIGN_TEMP_AGE: Duration = Duration::from_secs(60);
-/// A sweep looks at so many directories at most.
-const SWEEP_MAX_DIRECTORIES: usize = 20_000;
 /// Entries whose answers may still be asked for.
 const ANSWER_TTL: Duration = Duration::from_secs(24 * 60 * 60);
+/// A write that was cut off longer ago than this, and that nobody has asked for again, is not carried out.
+const CLAIM_PERIOD: Duration = Duration::from_secs(10 * 60);
 /// A write that could not be brought to an end is not tried for ever.
 const RECOVERY_RETRY_PERIOD: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-
-/// How long the journal remembers.
-const JOURNAL_RETENTION_DAYS: u64 = 30;
-/// How much it remembers.
-const JOURNAL_RETENTION_BYTES: u64 = 256 << 20;
 
 /// What became of the writes of earlier daemons, for those who ask again. Oldest first.
 #[derive(Debug, Default)]
 pub struct Recovered {
     /// They have happened, with the answer that they have.
     pub applied: Vec<JournalRecord>,
-    /// Nobody can tell: the files cannot be reached.
+    /// Nobody can tell: the files cannot be reached, or say nothing.
     pub unknown: Vec<JournalRecord>,
+    /// They were cut off too long ago to be carried out.
+    pub rolled_back: Vec<JournalRecord>,
+    /// Those of which nothing lies around any more, by their names.
+    pub(crate) finished: Vec<String>,
+    /// What is still to be done about one of them could not be told to our own journal.
+    pub(crate) is_incomplete: bool,
+}
+
+/// What earlier daemons have left in the journal.
+#[derive(Debug, Default)]
+pub struct UnfinishedWrites {
+    /// What is known without a look at any tree.
+    pub known: Recovered,
+    /// Writes whose files must be looked at.
+    pub groups: Vec<RecoveryGroup>,
+}
+
+/// Cut-off writes in trees that have to do with each other; those of other groups are in other trees. Oldest first.
+#[derive(Debug)]
+pub struct RecoveryGroup {
+    roots: HashSet<PathBuf>,
+    writes: Vec<CutOffWrite>,
+    /// In milliseconds of the epoch.
+    now: i64,
+}
+
+#[derive(Debug)]
+struct CutOffWrite {
+    record: JournalRecord,
+    /// A record says that it did not happen.
+    is_aborted: bool,
+    /// Of each file: whether a later write has found the new text there.
+    is_seen: Vec<bool>,
+}
+
+/// Opens the journal in a directory, and reads what earlier daemons had begun. No tree is touched.
+pub fn open(
+    directory: &Path,
+    syscalls: &Arc<dyn WriteSyscalls>,
+    on_conflict: &Arc<ConflictCallback>,
+    now: i64,
+) -> io::Result<(AtomicWriter, UnfinishedWrites)> {
+    let writer = AtomicWriter::new(directory, DaemonId::random(), Arc::clone(syscalls), Arc::clone(on_conflict))?;
+    let unfinished = UnfinishedWrites::read(&writer, now)?;
+    Ok((writer, unfinished))
 }
 
 /// Opens the journal in a directory and brings to an end what earlier daemons had begun.
@@ -46,357 +87,384 @@ pub fn open_and_recover(
     directory: &Path,
     syscalls: &Arc<dyn WriteSyscalls>,
     on_conflict: &Arc<ConflictCallback>,
-    now: SystemTime,
+    now: i64,
 ) -> io::Result<(AtomicWriter, Recovered)> {
-    let writer = AtomicWriter::new(directory, DaemonId::random(), Arc::clone(syscalls), Arc::clone(on_conflict))?;
-    let recovered = recover(&writer, syscalls.as_ref(), on_conflict.as_ref(), now)?;
-    writer.journal().prune(now, JOURNAL_RETENTION_DAYS, JOURNAL_RETENTION_BYTES)?;
+    let (writer, unfinished) = open(directory, syscalls, on_conflict, now)?;
+    let mut recovered = unfinished.known;
+    for group in unfinished.groups {
+        recovered.add(group.recover(&writer, on_conflict.as_ref()));
+    }
+    finish(&writer, &recovered)?;
     Ok((writer, recovered))
 }
 
-/// Goes through the journal of earlier daemons.
-fn recover(
-    writer: &AtomicWriter,
-    syscalls: &dyn WriteSyscalls,
-    on_conflict: &ConflictCallback,
-    now: SystemTime,
-) -> io::Result<Recovered> {
-    let journal = writer.journal();
-    let since = now.checked_sub(ANSWER_TTL).unwrap_or(std::time::UNIX_EPOCH);
-    let settled = journal.recovered(since)?;
-    let unsettled = journal.unrecovered()?;
-    let voids = settled.iter().chain(&unsettled).filter_map(|entry| entry.aborts.clone());
-    let void: HashSet<String> = voids.collect();
-    let is_void = |entry: &JournalRecord| entry.write_name().is_none_or(|name| void.contains(name));
-    // One that could not be brought to an end stands in the journal again.
-    let again: HashSet<&str> = unsettled.iter().filter_map(JournalRecord::write_name).collect();
-    let is_done =
-        |entry: &JournalRecord| !is_void(entry) && entry.write_name().is_none_or(|name| !again.contains(name));
-    let mut recovered = Recovered { applied: settled.into_iter().filter(is_done).collect(), ..Recovered::default() };
-    let mut recovery = Recovery { writer, syscalls, on_conflict, now: clock::epoch_millis(), flushed: HashSet::new() };
-    let mut may_settle = true;
-    for entry in unsettled.iter().filter(|entry| entry.write_name().is_some()) {
-        let end = recovery.recover_record(entry, is_void(entry)).unwrap_or_else(|error| {
-            tracing::error!(?error, "a write of an earlier daemon could not be brought to an end");
-            writer.keep_for_recovery(entry);
-            may_settle &= journal.append(entry).is_ok();
-            RecoveryOutcome::Unknown
-        });
-        match end {
-            RecoveryOutcome::Applied => recovered.applied.push(entry.clone()),
-            RecoveryOutcome::NotApplied => {}
-            RecoveryOutcome::Unknown => recovered.unknown.push(entry.clone()),
+/// When all groups are recovered: nobody needs to go through the journals of earlier daemons again.
+pub fn finish(writer: &AtomicWriter, recovered: &Recovered) -> io::Result<()> {
+    // What could not be told to our own journal must stay in the old one, and the rest with it.
+    if recovered.is_incomplete {
+        recovered.note_finished(writer);
+    } else {
+        writer.journal().mark_recovered()?;
+    }
+    Ok(())
+}
+
+impl UnfinishedWrites {
+    fn read(writer: &AtomicWriter, now: i64) -> io::Result<Self> {
+        let journal = writer.journal();
+        let (settled, unsettled) = (journal.recovered(ANSWER_TTL)?, journal.unrecovered()?);
+        let all = || settled.iter().chain(&unsettled);
+        let aborted: HashSet<String> = all().filter_map(|record| record.aborts.clone()).collect();
+        let finished: HashSet<String> = all().flat_map(|record| record.finished.iter().cloned()).collect();
+        let seen = last_sightings(&unsettled);
+        // One that could not be brought to an end stands in the journal again.
+        let again: HashSet<String> =
+            unsettled.iter().filter_map(|record| record.write_name().map(str::to_owned)).collect();
+        let mut read = Self::default();
+        for record in settled {
+            let name = record.write_name();
+            if name.is_some_and(|name| !aborted.contains(name) && !again.contains(name)) {
+                read.known.applied.push(record);
+            }
         }
+        let mut met = HashSet::new();
+        for (place, record) in unsettled.into_iter().enumerate() {
+            let Some(name) = record.write_name().map(str::to_owned) else { continue };
+            let is_aborted = aborted.contains(&name);
+            let is_finished = finished.contains(&name);
+            if !met.insert(name) {
+                continue;
+            }
+            match (is_finished, is_aborted) {
+                (true, true) => {}
+                (true, false) => read.known.applied.push(record),
+                (false, _) => {
+                    writer.keep_for_recovery(&record);
+                    let is_later =
+                        |file: &JournalFile| seen.get(&sighting(file, file.new)).is_some_and(|at| *at > place);
+                    let is_seen = record.files.iter().map(is_later).collect();
+                    read.add(CutOffWrite { record, is_aborted, is_seen }, now);
+                }
+            }
+        }
+        Ok(read)
     }
-    // What could not be told to our own journal must stay in the old one; the rest comes to the same end again.
-    if may_settle {
-        journal.mark_recovered()?;
+
+    /// Writes that have a tree in common are in one group.
+    fn add(&mut self, write: CutOffWrite, now: i64) {
+        let roots = || write.record.files.iter().map(|file| file.root.clone());
+        let touches =
+            |group: &mut RecoveryGroup| write.record.files.iter().any(|file| group.roots.contains(&file.root));
+        let mut met = self.groups.extract_if(.., touches);
+        let mut group = met.next().unwrap_or_else(|| RecoveryGroup { roots: HashSet::new(), writes: Vec::new(), now });
+        for other in met {
+            group.roots.extend(other.roots);
+            group.writes.extend(other.writes);
+            group.writes.sort_by_key(|write| write.record.at);
+        }
+        group.roots.extend(roots());
+        group.writes.push(write);
+        self.groups.push(group);
     }
-    Ok(recovered)
+}
+
+/// A text that a write has found in a file.
+type Sighting = (PathBuf, Option<Digest>);
+
+fn sighting(file: &JournalFile, digest: Digest) -> Sighting {
+    (file.root.join(&file.path), (!file.is_removal).then_some(digest))
+}
+
+/// What each write had found before it changed it, and the place of the last that did.
+fn last_sightings(records: &[JournalRecord]) -> HashMap<Sighting, usize> {
+    let files =
+        records.iter().enumerate().flat_map(|(place, record)| record.files.iter().map(move |file| (place, file)));
+    files.map(|(place, file)| ((file.root.join(&file.path), file.old), place)).collect()
+}
+
+impl Recovered {
+    /// Separates the answers from what the journal needs to know.
+    pub fn split(self) -> (Self, Self) {
+        let left = Self { finished: self.finished, is_incomplete: self.is_incomplete, ..Self::default() };
+        (Self { finished: Vec::new(), ..self }, left)
+    }
+
+    /// Tells the next daemon not to look at them again, if it finds their records.
+    pub fn note_finished(&self, writer: &AtomicWriter) {
+        self.finished.iter().for_each(|name| drop(writer.mark(name, None)));
+    }
+
+    /// Takes over what became of other writes.
+    pub fn add(&mut self, other: Self) {
+        self.applied.extend(other.applied);
+        self.unknown.extend(other.unknown);
+        self.rolled_back.extend(other.rolled_back);
+        self.finished.extend(other.finished);
+        self.is_incomplete |= other.is_incomplete;
+    }
+}
+
+impl RecoveryGroup {
+    pub fn records(&self) -> impl Iterator<Item = &JournalRecord> + Clone {
+        self.writes.iter().map(|write| &write.record)
+    }
+
+    /// Brings all of it to an end.
+    pub fn recover(&self, writer: &AtomicWriter, on_conflict: &ConflictCallback) -> Recovered {
+        let recovery = Recovery { writer, on_conflict, now: self.now };
+        let mut recovered = Recovered::default();
+        for write in &self.writes {
+            let record = write.record.clone();
+            match recovery.recover(write) {
+                Ok((outcome, is_tidy)) => {
+                    recovered.finished.extend(is_tidy.then(|| record.write_name().map(str::to_owned)).flatten());
+                    match outcome {
+                        RecoveryOutcome::Applied => recovered.applied.push(record),
+                        RecoveryOutcome::NotApplied => {}
+                        RecoveryOutcome::RolledBack => recovered.rolled_back.push(record),
+                        RecoveryOutcome::Unknown => recovered.unknown.push(record),
+                    }
+                }
+                Err(error) => {
+                    tracing::error!(?error, "a write of an earlier daemon could not be brought to an end");
+                    recovered.is_incomplete |= writer.journal().append(&record).is_err();
+                    recovered.unknown.push(record);
+                }
+            }
+        }
+        recovered
+    }
+
+    /// Puts it into our own journal, because its disk does not answer: the next daemon goes on with it.
+    pub fn carry_over(&self, writer: &AtomicWriter) -> Recovered {
+        let mut is_incomplete = false;
+        for CutOffWrite { record, is_aborted, .. } in &self.writes {
+            let abort = is_aborted.then(|| record.write_name().map(JournalRecord::abort)).flatten();
+            let mut records = std::iter::once(record).chain(&abort);
+            is_incomplete |= records.any(|record| writer.journal().append(record).is_err());
+        }
+        Recovered { is_incomplete, ..Recovered::default() }
+    }
 }
 
 /// How a write ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
 enum RecoveryOutcome {
     Applied,
     NotApplied,
+    /// Not applied, because nobody has asked for it in time.
+    RolledBack,
     Unknown,
 }
 
 /// What recovery takes.
 struct Recovery<'a> {
     writer: &'a AtomicWriter,
-    syscalls: &'a dyn WriteSyscalls,
     on_conflict: &'a ConflictCallback,
     now: i64,
-    /// Directories that have been flushed already.
-    flushed: HashSet<(u64, u64)>,
 }
 
-/// A file of an entry, with the directories on its way open, innermost last.
-struct StagedRecord<'a> {
-    file: &'a JournalFile,
-    root: RootDir,
-    temp: TempName,
-    way: Vec<Arc<OwnedFd>>,
-    name: String,
-    state: RecordState,
-}
-
-/// How far the write of one file had come.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum RecordState {
-    /// Its rename has not happened.
-    Before,
-    /// It has; the old text may lie under the temp name.
-    After,
-    /// The old and the new text are the same: nobody can tell, and nobody needs to.
-    Same,
-}
-
-impl<'a> StagedRecord<'a> {
-    /// [`ReadError::Missing`]: there is no such directory any more, so nothing can lie in it.
-    fn new(file: &'a JournalFile) -> Result<Self, WriteError> {
-        let path = RelativePath::from_components(&file.path).ok_or(ReadError::Missing)?;
-        let temp = TempName::parse(&file.temp).ok_or(ReadError::Missing)?;
-        let (steps, name) = path.split_parent();
-        let root = RootDir::open(&file.root)?;
-        let mut way = vec![Arc::new(root.handle()?)];
-        for step in steps {
-            let next = super::confine::open_subdirectory(way[way.len() - 1].as_fd(), OsStr::new(step))?;
-            way.push(Arc::new(next));
-        }
-        let mut open = Self { file, root, temp, way, name: name.to_owned(), state: RecordState::Same };
-        open.state = open.state()?;
-        Ok(open)
-    }
-
-    fn directory(&self) -> &Arc<OwnedFd> {
-        &self.way[self.way.len() - 1]
-    }
-
-    fn beside(&self) -> Result<Option<Digest>, WriteError> {
-        digest_of(self.directory(), self.temp.as_os_str())
-    }
-
-    fn there(&self) -> Result<Option<Digest>, WriteError> {
-        digest_of(self.directory(), OsStr::new(&self.name))
-    }
-
-    fn state(&self) -> Result<RecordState, WriteError> {
-        if self.file.old == Some(self.file.new) {
-            return Ok(RecordState::Same);
-        }
-        let is_before = self.beside()? == Some(self.file.new) && !self.is_linked();
-        Ok(if is_before { RecordState::Before } else { RecordState::After })
-    }
-
-    /// Where a new file cannot be renamed into place it gets a second name, and then loses the first.
-    fn is_linked(&self) -> bool {
-        let number = |name: &OsStr| {
-            let file = super::confine::open_entry(self.directory().as_fd(), name).ok()?;
-            let metadata = std::fs::File::from(file).metadata().ok()?;
-            Some((metadata.dev(), metadata.ino()))
-        };
-        let there = number(OsStr::new(&self.name));
-        there.is_some() && there == number(self.temp.as_os_str())
-    }
-
-    fn is_as_expected(&self) -> Result<bool, WriteError> {
-        Ok(self.there()? == self.file.old)
-    }
-
-    /// Whether it could change back as if nothing had happened.
-    fn can_roll_back(&self) -> Result<bool, WriteError> {
-        let (beside, there) = (self.beside()?, self.there()?);
-        if self.file.is_removal {
-            return Ok(there.is_none() && beside == self.file.old);
-        }
-        Ok(there == Some(self.file.new) && (beside == self.file.old || self.is_linked()))
-    }
-
-    /// Puts the new text in place. With `Ok(false)` somebody else was there first, and is there still.
-    fn finish(&self, syscalls: &dyn WriteSyscalls) -> Result<bool, WriteError> {
-        let (directory, temp, name) = (self.directory().as_fd(), self.temp.as_os_str(), OsStr::new(&self.name));
-        let Some(old) = self.file.old else {
-            return match syscalls::rename_noreplace_or_link(syscalls, directory, temp, name) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-                done => Ok(done.map(|()| true)?),
-            };
-        };
-        let done = if self.file.is_removal {
-            syscalls.rename(directory, name, temp)
-        } else {
-            syscalls.exchange(directory, temp, name)
-        };
-        match done {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            Err(error) if is_unsupported(&error) => {
-                // The old file stays under another name of ours, for the sweep.
-                syscalls.link(directory, name, self.temp.sibling().as_os_str())?;
-                return Ok(syscalls.rename(directory, temp, name).map(|()| true)?);
-            }
-            done => done?,
-        }
-        if matches!(self.beside(), Ok(Some(digest)) if digest == old) {
-            return Ok(true);
-        }
-        self.roll_back(syscalls)?;
-        Ok(false)
-    }
-
-    /// The same, whoever is there: what is displaced becomes a conflict copy.
-    fn force_install(&self, syscalls: &dyn WriteSyscalls) -> Result<(), WriteError> {
-        let (directory, temp, name) = (self.directory().as_fd(), self.temp.as_os_str(), OsStr::new(&self.name));
-        match self.there()? {
-            // What marks the place is swept.
-            None if self.file.is_removal => {}
-            Some(_) if self.file.is_removal => syscalls.rename(directory, name, temp)?,
-            None => syscalls::rename_noreplace_or_link(syscalls, directory, temp, name)?,
-            Some(_) => syscalls.exchange(directory, temp, name)?,
-        }
-        Ok(())
-    }
-
-    fn roll_back(&self, syscalls: &dyn WriteSyscalls) -> Result<(), WriteError> {
-        let (directory, temp, name) = (self.directory().as_fd(), self.temp.as_os_str(), OsStr::new(&self.name));
-        match self.file.old {
-            Some(_) if self.file.is_removal => syscalls::rename_noreplace_or_link(syscalls, directory, temp, name)?,
-            Some(_) => syscalls.exchange(directory, temp, name)?,
-            None => syscalls.rename(directory, name, temp)?,
-        }
-        Ok(())
-    }
-
-    /// What lies under the temp name in the end goes where it belongs.
-    fn archive_remains(&self, recovery: &Recovery<'_>) -> Result<(), WriteError> {
-        let (digest, owner) = match (self.beside()?, self.file.old) {
-            (None, _) => return Ok(()),
-            (Some(beside), Some(old)) if beside == old => (old, DisplacedOwner::User),
-            // Anything but the new text is somebody's words.
-            _ => (self.file.new, DisplacedOwner::Trellis),
-        };
-        let (parent, temp, name) = (Arc::clone(self.directory()), self.temp.clone(), self.name.clone().into());
-        let displaced = DisplacedFile { parent, temp, name, digest, owner, created: Vec::new() };
-        Ok(archive(&displaced, recovery.writer.journal(), recovery.syscalls, recovery.on_conflict)?)
-    }
+/// A file of a record, and what the disk says about its rename.
+struct CutOffFile {
+    staged: StagedFile,
+    evidence: RenameEvidence,
 }
 
 impl Recovery<'_> {
-    /// An error means that the next daemon may try again.
-    fn recover_record(&mut self, entry: &JournalRecord, is_void: bool) -> Result<RecoveryOutcome, WriteError> {
+    /// The outcome, and whether nothing is left to be done. An error means that the next daemon may try again.
+    fn recover(&self, write: &CutOffWrite) -> Result<(RecoveryOutcome, bool), WriteError> {
+        let CutOffWrite { record, is_aborted, is_seen } = write;
+        let is_older_than = |age: Duration| record.at < self.now - age.as_millis() as i64;
         let (mut files, mut missing) = (Vec::new(), false);
-        for file in &entry.files {
-            match StagedRecord::new(file) {
-                Ok(open) => files.push(open),
+        for (file, is_seen) in record.files.iter().zip(is_seen) {
+            let reopened = StagedFile::reopen(&self.writer.staging, file);
+            match reopened.and_then(|staged| CutOffFile::new(staged, *is_seen)) {
+                Ok(file) => files.push(file),
                 Err(WriteError::Read(ReadError::Missing | ReadError::TreeMissing)) => missing = true,
-                Err(_) if entry.at < self.now - RECOVERY_RETRY_PERIOD.as_millis() as i64 => missing = true,
+                Err(_) if is_older_than(RECOVERY_RETRY_PERIOD) => missing = true,
                 Err(error) => return Err(error),
             }
         }
-        let _alone = TreeLock::acquire(files.iter().map(|file| &file.root));
-        let end = match () {
-            () if is_void => self.undo_aborted(&files)?,
+        let roots: Vec<Arc<RootDir>> = files.iter().map(|file| Arc::clone(&file.staged.root)).collect();
+        let _alone = TreeLock::acquire(roots.iter().map(Arc::as_ref));
+        let outcome = match () {
+            () if *is_aborted => undo_aborted(&files)?,
             () if missing => outcome_without_directory(&files),
-            () => self.outcome(&files)?,
+            () => outcome(&mut files, is_older_than(CLAIM_PERIOD))?,
         };
-        match end {
-            RecoveryOutcome::Applied => self.flush(&files)?,
-            // Told before the temp files go: one that is gone would look like a rename.
-            RecoveryOutcome::NotApplied | RecoveryOutcome::Unknown if !is_void => {
-                self.writer.journal().append(&JournalRecord::abort(entry.write_name().unwrap_or_default()))?;
+        let journal = self.writer.journal();
+        let name = record.write_name().unwrap_or_default();
+        match outcome {
+            // The answer will be given again: what it says must last.
+            RecoveryOutcome::Applied => files.iter().try_for_each(|file| file.staged.sync_directory())?,
+            // The next daemon shall say so, too.
+            RecoveryOutcome::Unknown if !is_older_than(ANSWER_TTL) => journal.append(record)?,
+            // Told before the temp files go: without them nobody could tell.
+            _ if !is_aborted => journal.append(&JournalRecord::abort(name))?,
+            _ => {}
+        }
+        match files.iter().try_for_each(|file| self.archive_remains(&file.staged)) {
+            Ok(()) => Ok((outcome, outcome != RecoveryOutcome::Unknown)),
+            Err(error) => {
+                // The end is the same; what lies under a temp name may be somebody's words and waits for the next daemon.
+                tracing::warn!(?error, "an old text could not be put away");
+                journal.append(record)?;
+                Ok((outcome, false))
             }
-            RecoveryOutcome::NotApplied | RecoveryOutcome::Unknown => {}
         }
-        if let Err(error) = files.iter().try_for_each(|file| file.archive_remains(self)) {
-            // The end is the same; what lies under a temp name may be somebody's words and waits for the next daemon.
-            tracing::warn!(?error, "an old text could not be put away");
-            self.writer.keep_for_recovery(entry);
-            self.writer.journal().append(entry)?;
-        }
-        Ok(end)
     }
 
-    /// It did not happen. What of it reached the disk although it was taken back goes back now; where no temp
-    /// file lies any more, whatever is there is somebody else's work.
-    fn undo_aborted(&self, files: &[StagedRecord<'_>]) -> Result<RecoveryOutcome, WriteError> {
-        for file in files {
-            if file.file.old.is_some() && file.state == RecordState::After && file.can_roll_back()? {
-                file.roll_back(self.syscalls)?;
-            }
-        }
-        Ok(RecoveryOutcome::NotApplied)
-    }
-
-    fn outcome(&self, files: &[StagedRecord<'_>]) -> Result<RecoveryOutcome, WriteError> {
-        let (before, others): (Vec<_>, Vec<_>) = files.iter().partition(|file| file.state == RecordState::Before);
-        let after: Vec<&StagedRecord<'_>> =
-            others.into_iter().filter(|file| file.state == RecordState::After).collect();
-        let happened = self.roll_forward(&before)? || !self.undo_renames(&after, &before)?;
-        Ok(if happened { RecoveryOutcome::Applied } else { RecoveryOutcome::NotApplied })
-    }
-
-    /// Finishes what is before its rename, if all of it is as it was seen. Else nothing of it is done.
-    fn roll_forward(&self, before: &[&StagedRecord<'_>]) -> Result<bool, WriteError> {
-        for file in before {
-            if !file.is_as_expected()? {
-                return Ok(false);
-            }
-        }
-        for (place, file) in before.iter().enumerate() {
-            if !file.finish(self.syscalls)? {
-                for done in &before[..place] {
-                    done.roll_back(self.syscalls)?;
-                }
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Somebody has changed a file since: the write never happened, and the call runs again on what is there
-    /// now. If it cannot be taken back, it is rolled forward all the same.
-    fn undo_renames(&self, after: &[&StagedRecord<'_>], before: &[&StagedRecord<'_>]) -> Result<bool, WriteError> {
-        for file in after {
-            if !file.can_roll_back()? {
-                before.iter().try_for_each(|file| file.force_install(self.syscalls))?;
-                return Ok(false);
-            }
-        }
-        after.iter().try_for_each(|file| file.roll_back(self.syscalls))?;
-        Ok(true)
-    }
-
-    /// The answer will be given again: what it says must last.
-    fn flush(&mut self, files: &[StagedRecord<'_>]) -> Result<(), WriteError> {
-        for directory in files.iter().flat_map(|file| &file.way).rev() {
-            let stat = rustix::fs::fstat(directory).map_err(io::Error::from)?;
-            if self.flushed.insert((stat.st_dev, stat.st_ino)) {
-                self.syscalls.fsync_directory(directory.as_fd())?;
-            }
-        }
-        Ok(())
+    fn archive_remains(&self, staged: &StagedFile) -> Result<(), WriteError> {
+        let Some(displaced) = staged.remains()? else { return Ok(()) };
+        let syscalls = self.writer.staging.syscalls.as_ref();
+        Ok(archive(&displaced, self.writer.journal(), syscalls, self.on_conflict)?)
     }
 }
 
+impl CutOffFile {
+    /// That a later write has found the new text there is as good as finding it.
+    fn new(staged: StagedFile, is_seen: bool) -> Result<Self, WriteError> {
+        let evidence = match staged.evidence()? {
+            RenameEvidence::Unclear if is_seen => RenameEvidence::After,
+            evidence => evidence,
+        };
+        Ok(Self { staged, evidence })
+    }
+}
+
+/// It did not happen. What of it reached the disk although it was taken back goes back now; where no temp file lies any
+/// more, whatever is there is somebody else's work.
+fn undo_aborted(files: &[CutOffFile]) -> Result<RecoveryOutcome, WriteError> {
+    for CutOffFile { staged, evidence } in files {
+        if staged.replaces() && *evidence == RenameEvidence::After && staged.can_roll_back()? {
+            staged.try_to_roll_back()?;
+        }
+    }
+    Ok(RecoveryOutcome::NotApplied)
+}
+
+/// Finishes a write if all of it is as it was seen, else takes it back. What can be neither is rolled forward whoever
+/// is there. What has not begun and is `stale` is not begun any more: who asks for it again gets it done anew.
+fn outcome(files: &mut [CutOffFile], is_stale: bool) -> Result<RecoveryOutcome, WriteError> {
+    let (mut before, mut after, mut is_clear) = (Vec::new(), Vec::new(), true);
+    for CutOffFile { staged, evidence } in files {
+        match evidence {
+            RenameEvidence::Before => before.push(staged),
+            RenameEvidence::After => after.push(staged),
+            RenameEvidence::Same => {}
+            RenameEvidence::Unclear => is_clear = false,
+        }
+    }
+    if before.is_empty() {
+        return Ok(if is_clear { RecoveryOutcome::Applied } else { RecoveryOutcome::Unknown });
+    }
+    if is_clear && !is_stale && roll_forward(&mut before)? {
+        return Ok(RecoveryOutcome::Applied);
+    }
+    if take_back(&after)? {
+        return Ok(if is_stale { RecoveryOutcome::RolledBack } else { RecoveryOutcome::NotApplied });
+    }
+    if !is_clear {
+        return Ok(RecoveryOutcome::Unknown);
+    }
+    before.iter_mut().try_for_each(|staged| staged.force_install())?;
+    Ok(RecoveryOutcome::Applied)
+}
+
+/// Finishes what is before its rename, if all of it is as it was seen. Else nothing of it is done.
+fn roll_forward(before: &mut [&mut StagedFile]) -> Result<bool, WriteError> {
+    for staged in &*before {
+        if !staged.target_is_unchanged()? {
+            return Ok(false);
+        }
+    }
+    for place in 0..before.len() {
+        let staged = &mut before[place];
+        match staged.install().and_then(|()| staged.displaced(None)) {
+            Ok(_) => {}
+            Err(error) if is_refused(&error) => {
+                let installed = before[..=place].iter().rev().filter(|staged| staged.is_installed());
+                installed.map(|staged| staged.try_to_roll_back()).collect::<io::Result<()>>()?;
+                return Ok(false);
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(true)
+}
+
+/// Somebody else was there first, or no rename leads there any more.
+fn is_refused(error: &WriteError) -> bool {
+    match error {
+        WriteError::Changed => true,
+        WriteError::Io(error) => error.kind() == io::ErrorKind::CrossesDevices,
+        _ => false,
+    }
+}
+
+/// The write never happened, and the call runs again on what is there now. False if not all of it can be taken back.
+fn take_back(after: &[&mut StagedFile]) -> Result<bool, WriteError> {
+    for staged in after {
+        if !staged.can_roll_back()? {
+            return Ok(false);
+        }
+    }
+    after.iter().try_for_each(|staged| staged.try_to_roll_back())?;
+    Ok(true)
+}
+
 /// A directory of a write is gone, with whatever was in it: the other files stay as they are.
-fn outcome_without_directory(files: &[StagedRecord<'_>]) -> RecoveryOutcome {
-    if files.iter().any(|file| file.state == RecordState::After) {
+fn outcome_without_directory(files: &[CutOffFile]) -> RecoveryOutcome {
+    if files.iter().any(|file| file.evidence == RenameEvidence::After) {
         RecoveryOutcome::Applied
     } else {
         RecoveryOutcome::Unknown
     }
 }
 
-/// Removes temp files of earlier daemons wherever something was ever written.
+/// Puts away what earlier daemons left: in the staging directory, and in the directories in which they staged beside a
+/// target. No tree is walked.
 pub fn sweep(writer: &AtomicWriter, syscalls: &dyn WriteSyscalls) {
-    for tree in writer.trees() {
-        if let Ok(root) = RootDir::open(&tree) {
-            sweep_tree(&root, writer, syscalls);
+    if let Ok(staging) = RootDir::open(writer.staging.path()) {
+        sweep_staging(&staging, writer, syscalls);
+    }
+    for directory in writer.staging.beside_directories() {
+        let Ok(root) = RootDir::open(&directory) else { continue };
+        for (path, temp) in temp_files(&root) {
+            if is_stale_temp(&root, &path, &temp, writer)
+                && let Ok(directory) = root.handle()
+            {
+                let _ = syscalls.remove(directory.as_fd(), temp.as_os_str());
+            }
         }
     }
 }
 
-fn sweep_tree(root: &RootDir, writer: &AtomicWriter, syscalls: &dyn WriteSyscalls) {
-    let mut waiting: Vec<Option<RelativePath>> = vec![None];
-    let mut looked = 0;
-    while let Some(path) = waiting.pop() {
-        looked += 1;
-        if looked > SWEEP_MAX_DIRECTORIES {
-            return;
+/// What no record explains may be somebody's text, and is kept with the displaced ones.
+fn sweep_staging(staging: &RootDir, writer: &AtomicWriter, syscalls: &dyn WriteSyscalls) {
+    let Ok(directory) = staging.handle().map(Arc::new) else { return };
+    for (_, name) in temp_files(staging) {
+        if name.is_from(writer.id()) || writer.is_kept_for_recovery(&name) {
+            continue;
         }
-        let Ok(entries) = root.list(path.as_ref(), SymlinkPolicy::Refuse) else { continue };
-        for entry in entries {
-            let below =
-                path.as_ref().map_or_else(|| RelativePath::from_components(&entry.name), |path| path.join(&entry.name));
-            match (entry.kind, below, TempName::parse(&entry.name)) {
-                (EntryKind::Directory, Some(below), _) => waiting.push(Some(below)),
-                (EntryKind::File, Some(below), Some(temp)) if is_stale_temp(root, &below, &temp, writer) => {
-                    remove(root, path.as_ref(), &temp, syscalls);
-                }
-                _ => {}
-            }
+        let temp = writer.staging.locate(name, StagedIn::Staging, &directory);
+        let Ok(Some(digest)) = temp.digest() else { continue };
+        let is_empty_or_mark = [&b""[..], temp.name.as_str().as_bytes()].map(Digest::of).contains(&digest);
+        let owner = if is_empty_or_mark { DisplacedOwner::Trellis } else { DisplacedOwner::User };
+        let (parent, name) = (Arc::clone(&directory), temp.name.as_os_str().to_owned());
+        let displaced = DisplacedFile { temp, parent, name, digest, owner, created: Vec::new(), mark: None };
+        if let Err(error) = archive(&displaced, writer.journal(), syscalls, &|_, _| {}) {
+            tracing::warn!(%error, "a file of an earlier daemon could not be put away");
         }
     }
+}
+
+fn temp_files(directory: &RootDir) -> Vec<(RelativePath, TempName)> {
+    let entries = directory.list(None, SymlinkPolicy::Refuse).unwrap_or_default();
+    let files = entries.into_iter().filter(|entry| entry.kind == EntryKind::File);
+    files
+        .filter_map(|entry| Some((RelativePath::from_components(&entry.name)?, TempName::parse(&entry.name)?)))
+        .collect()
 }
 
 fn is_stale_temp(root: &RootDir, path: &RelativePath, temp: &TempName, writer: &AtomicWriter) -> bool {
@@ -408,10 +476,4 @@ fn is_stale_temp(root: &RootDir, path: &RelativePath, temp: &TempName, writer: &
     let since = now - FOREIGN_TEMP_AGE.as_nanos() as i128;
     let is_old = || root.open_file(path, SymlinkPolicy::Refuse).is_ok_and(|file| file.stamp().changed_ns < since);
     writer.is_of_earlier_daemon(temp) || is_old()
-}
-
-fn remove(root: &RootDir, directory: Option<&RelativePath>, temp: &TempName, syscalls: &dyn WriteSyscalls) {
-    if let Ok(directory) = root.open_directory(directory.into_iter().flat_map(RelativePath::parts)) {
-        let _ = syscalls.remove(directory.as_fd(), temp.as_os_str());
-    }
 }

@@ -19,6 +19,9 @@ pub enum TreeLocation {
         project: ProjectSelector,
         /// The tree's own name below the project.
         below: PathBuf,
+        /// Whether it may be a link. One that leads out of the project never serves: whoever made the project must not
+        /// choose what else is served and watched.
+        links: SymlinkPolicy,
     },
 }
 
@@ -199,6 +202,8 @@ pub enum ReadError {
     NoProject(Box<ProjectError>),
     /// The tree itself is not there.
     TreeMissing,
+    /// The tree is a link that leads out of its project.
+    TreeOutsideProject,
     Missing,
     /// A directory where a file was meant.
     IsDirectory,

@@ -1,18 +1,25 @@
-//! One staged file: written beside its target, synced, renamed into place, synced. A file always holds its whole
-//! old or its whole new bytes.
+//! One staged file: written under a temp name, synced, renamed into place, synced. A file always holds its whole old or
+//! its whole new bytes.
 //!
-//! [`StagedFile`] is new content in a temp file. Once [`StagedFile::sync`] has returned and the journal is synced,
-//! [`StagedFile::install`] renames it into place, and [`StagedFile::displaced`] checks what had been there. A failed
-//! write or fsync is final for its temp file: it is removed and reported, never retried.
+//! [`StagedFile`] is the rename machine, for a write that makes one and for recovery that reopens one from a record of
+//! the journal. Once [`StagedFile::sync`] has returned and the journal is synced, [`StagedFile::install`] renames it into
+//! place, and [`StagedFile::displaced`] checks what had been there. A failed write or fsync is final for its temp
+//! file: it is removed and reported, never retried.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read as _};
 use std::os::fd::{AsFd as _, OwnedFd};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::path::Path;
 use std::sync::Arc;
 
-use super::syscalls::{self, WriteSyscalls, copy_attributes, is_unsupported};
+use super::displaced::{DisplacedFile, DisplacedOwner};
+use super::journal::JournalFile;
+use super::staging::{NewTempFile, StagedIn, StagingArea};
+use super::syscalls::{self, NameIn, WriteSyscalls, copy_attributes, is_unsupported};
+use super::target_directory::{TargetDirectory, remove_created};
+use super::writer::FileWrite;
 use super::{Digest, Expected, FileStamp, ReadError, RelativePath, RootDir, SymlinkPolicy, TempName};
 
 const COMPARE_BUFFER_BYTES: usize = 64 << 10;
@@ -28,6 +35,8 @@ pub enum WriteError {
     Read(ReadError),
     /// The system says no.
     Io(io::Error),
+    /// The write cannot be recorded: nothing was begun.
+    Unrecorded(io::Error),
     /// It could neither be finished nor rolled back. What is on the disk tells recovery.
     OutcomeUnknown,
 }
@@ -54,19 +63,49 @@ pub struct WriteTarget {
     pub links: SymlinkPolicy,
 }
 
-/// New content staged beside its target. Dropped before it was installed, it leaves nothing behind.
+/// A file of ours that waits for its rename, or that a rename has displaced.
+#[derive(Debug, Clone)]
+pub struct TempFile {
+    /// In which it lies.
+    pub directory: Arc<OwnedFd>,
+    pub name: TempName,
+    pub staged_in: StagedIn,
+}
+
+impl TempFile {
+    /// For the system.
+    pub fn as_name(&self) -> NameIn<'_> {
+        NameIn::new(self.directory.as_fd(), self.name.as_os_str())
+    }
+
+    pub(super) fn digest(&self) -> Result<Option<Digest>, WriteError> {
+        digest_of(self.as_name())
+    }
+}
+
+/// New content under a temp name. Dropped before it was installed, it leaves nothing behind; one that was reopened
+/// stays as it is.
 #[derive(Debug)]
 pub(super) struct StagedFile {
     syscalls: Arc<dyn WriteSyscalls>,
+    staging: Arc<StagingArea>,
+    pub(super) root: Arc<RootDir>,
     target_directory: TargetDirectory,
     name: OsString,
-    temp: TempName,
-    file: File,
+    temp: TempFile,
+    /// Open as long as it is being written.
+    file: Option<File>,
+    /// The name of the temp file is on the disk.
+    name_is_synced: bool,
+    /// Its mode and ACL come from its directory.
+    inherits_mode: bool,
     /// Where the old file has its second name, on file systems that cannot exchange.
     backup_link: Option<TempName>,
     old: Expected,
     /// The state in which the old file was seen.
     expected_stamp: Option<FileStamp>,
+    /// The permissions of the old file.
+    old_mode: Option<u32>,
     /// What the temp file holds.
     new: Digest,
     /// The temp file only marks the place to which the old one goes.
@@ -86,85 +125,84 @@ enum StagedState {
     Undecided,
 }
 
-/// The directory of a target, and those that had to be created on the way to it.
-#[derive(Debug)]
-struct TargetDirectory {
-    parent: Arc<OwnedFd>,
-    created: CreatedDirectories,
-}
-
-/// Directories that were made, each with the one in which it is; outermost first.
-pub(super) type CreatedDirectories = Vec<(Arc<OwnedFd>, OsString)>;
-
-/// What a rename displaced; it is kept under a temp name for a grace period.
-#[derive(Debug)]
-pub struct DisplacedFile {
-    /// Where it lies.
-    pub parent: Arc<OwnedFd>,
-    /// Under which name.
-    pub temp: TempName,
-    /// Whose place it had.
-    pub name: OsString,
-    /// What it held then.
-    pub digest: Digest,
-    /// Whose text it is.
-    pub owner: DisplacedOwner,
-    /// Directories that nobody needs any more if they are empty.
-    pub created: CreatedDirectories,
-}
-
-/// Whose text was displaced.
+/// What the disk says about the rename of a file whose write was cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum DisplacedOwner {
-    /// The user's: it is kept in the journal.
-    User,
-    /// Our own new one, which was taken back: nobody needs it.
-    Trellis,
+pub(super) enum RenameEvidence {
+    /// It has not happened.
+    Before,
+    /// It has; the old text may lie under the temp name.
+    After,
+    /// The old and the new text are the same: nobody can tell, and nobody needs to.
+    Same,
+    /// Neither can be told: the temp file is gone, and the target does not hold the new text.
+    Unclear,
 }
 
 impl StagedFile {
-    /// Writes a text beside its target. To remove a file, no text: then the temp file holds its own name, so that it
+    /// Writes a text into a temp file. To remove a file, no text: then the temp file holds its own name, so that it
     /// is told apart from whatever comes to lie there.
-    pub(super) fn new(
-        syscalls: &Arc<dyn WriteSyscalls>,
-        target: &WriteTarget,
-        (old, expected_stamp): (Expected, Option<FileStamp>),
-        new: Option<&[u8]>,
-        temp: TempName,
-        umask: u32,
-    ) -> Result<Self, WriteError> {
+    pub(super) fn create(staging: &Arc<StagingArea>, file_write: &FileWrite, umask: u32) -> Result<Self, WriteError> {
+        let FileWrite { target, tree, old, expected_stamp, new, .. } = file_write;
+        let syscalls = &staging.syscalls;
         let (names, name) = target.path.split_parent();
-        let target_directory = TargetDirectory::open_or_create(syscalls.as_ref(), &target.root, names, old, umask)?;
-        let created = syscalls.create(target_directory.parent.as_fd(), temp.as_os_str());
-        let file =
-            created.inspect_err(|_| remove_created(&target_directory.created, syscalls.as_ref())).map_err(|error| {
-                match error.kind() {
-                    // The directory was taken away since we opened it, perhaps by whoever had made it.
-                    io::ErrorKind::NotFound => WriteError::Changed,
-                    _ => error.into(),
-                }
-            })?;
-        let (syscalls, name, is_removal) = (Arc::clone(syscalls), name.into(), new.is_none());
-        let (backup_link, digest, state) = (None, Digest::default(), StagedState::Staged);
-        let staged = Self {
-            syscalls,
+        let target_directory = TargetDirectory::open_or_create(syscalls.as_ref(), &target.root, names, *old, umask)?;
+        let path = tree.join(target.path.as_str());
+        let parent = (&target_directory.parent, path.parent().unwrap_or(tree));
+        let NewTempFile { temp, file, name_is_synced, inherits_mode } = staging
+            .new_file(&target.root, parent, *old == Expected::Absent)
+            .inspect_err(|_| remove_created(&target_directory.created, syscalls.as_ref()))?;
+        let mut staged = Self {
+            syscalls: Arc::clone(syscalls),
+            root: Arc::clone(&target.root),
+            staging: Arc::clone(staging),
             target_directory,
-            name,
+            name: name.into(),
             temp,
-            file,
-            backup_link,
-            old,
-            expected_stamp,
-            new: digest,
-            is_removal,
-            state,
+            file: Some(file),
+            name_is_synced,
+            inherits_mode,
+            backup_link: None,
+            old: *old,
+            expected_stamp: *expected_stamp,
+            old_mode: None,
+            new: Digest::default(),
+            is_removal: new.is_none(),
+            state: StagedState::Staged,
         };
-        staged.fill(staged.text(new), umask)?;
+        staged.old_mode = staged.fill(staged.text(*new), umask)?;
         Ok(staged)
     }
 
+    /// Takes up what an earlier daemon had begun. [`ReadError::Missing`]: there is no such directory any more.
+    pub(super) fn reopen(staging: &Arc<StagingArea>, file: &JournalFile) -> Result<Self, WriteError> {
+        let path = RelativePath::from_components(&file.path).ok_or(ReadError::Missing)?;
+        let temp = TempName::parse(&file.temp).ok_or(ReadError::Missing)?;
+        let (names, name) = path.split_parent();
+        let root = Arc::new(RootDir::open(&file.root)?);
+        let target_directory = TargetDirectory::reopen(&root, names)?;
+        let temp = staging.locate(temp, file.staged_in.unwrap_or(StagedIn::Beside), &target_directory.parent);
+        Ok(Self {
+            syscalls: Arc::clone(&staging.syscalls),
+            staging: Arc::clone(staging),
+            root,
+            target_directory,
+            name: name.into(),
+            temp,
+            file: None,
+            name_is_synced: file.staged_in.is_some(),
+            inherits_mode: false,
+            backup_link: None,
+            old: file.old.map_or(Expected::Absent, Expected::Content),
+            expected_stamp: None,
+            old_mode: file.old_mode,
+            new: file.new,
+            is_removal: file.is_removal,
+            state: StagedState::Undecided,
+        })
+    }
+
     fn text<'a>(&'a self, new: Option<&'a [u8]>) -> &'a [u8] {
-        new.unwrap_or(self.temp.as_str().as_bytes())
+        new.unwrap_or(self.temp.name.as_str().as_bytes())
     }
 
     /// The digest of what the temp file holds, from the same text.
@@ -177,9 +215,23 @@ impl StagedFile {
         self.new = digest;
     }
 
-    /// The name of the temp file.
-    pub(super) fn temp(&self) -> &TempName {
-        &self.temp
+    /// What the journal says about it.
+    pub(super) fn record(&self, target: &WriteTarget, tree: &Path) -> JournalFile {
+        JournalFile {
+            root: tree.to_owned(),
+            path: target.path.as_str().to_owned(),
+            temp: self.temp.name.as_str().to_owned(),
+            staged_in: Some(self.temp.staged_in),
+            old: self.old_digest(),
+            old_mode: self.old_mode,
+            new: self.new,
+            is_removal: self.is_removal,
+        }
+    }
+
+    /// By which the journal knows it.
+    pub(super) fn temp_name(&self) -> &str {
+        self.temp.name.as_str()
     }
 
     /// What it holds.
@@ -187,43 +239,52 @@ impl StagedFile {
         self.new
     }
 
-    fn fill(&self, new: &[u8], umask: u32) -> Result<(), WriteError> {
-        self.syscalls.write(&self.file, new)?;
+    fn old_digest(&self) -> Option<Digest> {
         match self.old {
-            Expected::Absent => self.syscalls.set_mode(self.file.as_fd(), 0o666 & !umask)?,
-            Expected::Content(_) if self.is_removal => {}
-            Expected::Content(_) => {
-                let current = open(&self.target_directory.parent, &self.name)?.ok_or(WriteError::Changed)?;
-                self.syscalls.set_mode(self.file.as_fd(), current.metadata()?.permissions().mode() & 0o7777)?;
-                copy_attributes(&current, &self.file);
-            }
+            Expected::Absent => None,
+            Expected::Content(digest) => Some(digest),
         }
-        Ok(())
     }
 
-    /// The content is on the disk when this returns.
+    /// Its place under its own name.
+    fn target(&self) -> NameIn<'_> {
+        NameIn::new(self.target_directory.parent.as_fd(), &self.name)
+    }
+
+    /// The permissions of the old file, which a new text takes over.
+    fn fill(&self, new: &[u8], umask: u32) -> Result<Option<u32>, WriteError> {
+        let Some(file) = &self.file else { return Ok(None) };
+        self.syscalls.write(file, new)?;
+        if self.old == Expected::Absent {
+            if !self.inherits_mode {
+                self.syscalls.set_mode(file.as_fd(), 0o666 & !umask)?;
+            }
+            return Ok(None);
+        }
+        let current = open(self.target())?.ok_or(WriteError::Changed)?;
+        let mode = current.metadata()?.permissions().mode() & 0o7777;
+        if !self.is_removal {
+            self.syscalls.set_mode(file.as_fd(), mode)?;
+            copy_attributes(&current, file);
+        }
+        Ok(Some(mode))
+    }
+
+    /// The content and the temp name are on the disk when this returns: a record that names them may follow.
     pub(super) fn sync(&self) -> io::Result<()> {
-        self.syscalls.fsync(&self.file)
+        self.file.as_ref().map_or(Ok(()), |file| self.syscalls.fsync(file))?;
+        if self.name_is_synced { Ok(()) } else { self.syscalls.fsync_directory(self.temp.directory.as_fd()) }
     }
 
     /// Whether the target still holds what was seen. Asked last, right before it is replaced. In the state in which
     /// it was seen it does, unless somebody changed it within one tick of the clock: what is displaced will tell.
     pub(super) fn target_is_unchanged(&self) -> Result<bool, WriteError> {
         if let Some(expected_stamp) = self.expected_stamp
-            && open(&self.target_directory.parent, &self.name)?.is_some_and(|file| is_in(&file, expected_stamp))
+            && open(self.target())?.is_some_and(|file| is_in(&file, expected_stamp))
         {
             return Ok(true);
         }
-        let there = digest_of(&self.target_directory.parent, &self.name)?;
-        Ok(match self.old {
-            Expected::Absent => there.is_none(),
-            Expected::Content(digest) => there == Some(digest),
-        })
-    }
-
-    /// Whether the file goes.
-    pub(super) fn is_removal(&self) -> bool {
-        self.is_removal
+        Ok(digest_of(self.target())? == self.old_digest())
     }
 
     /// Puts the new text in place.
@@ -239,53 +300,38 @@ impl StagedFile {
     /// what was seen, if that is in memory, costs less than its digest.
     pub(super) fn displaced(&self, expected_bytes: Option<&[u8]>) -> Result<Option<DisplacedFile>, WriteError> {
         let Expected::Content(expected) = self.old else { return Ok(None) };
-        let (directory, temp) = (&self.target_directory.parent, self.temp.as_os_str());
         let is_expected = || match expected_bytes {
-            Some(expected_bytes) => holds(directory, temp, expected_bytes),
-            None => Ok(digest_of(directory, temp)? == Some(expected)),
+            Some(expected_bytes) => holds(self.temp.as_name(), expected_bytes),
+            None => Ok(self.temp.digest()? == Some(expected)),
         };
-        let temp = match &self.backup_link {
-            // It was looked at before.
-            Some(backup_link) => backup_link,
-            None if is_expected()? => &self.temp,
-            None => return Err(WriteError::Changed),
-        };
-        Ok(Some(self.displaced_file(temp.clone(), expected, DisplacedOwner::User)))
+        // A backup link was looked at before.
+        if self.backup_link.is_none() && !is_expected()? {
+            return Err(WriteError::Changed);
+        }
+        Ok(Some(self.displaced_file(self.displaced_temp(), expected, DisplacedOwner::User)))
     }
 
     fn install_new(&mut self) -> Result<(), WriteError> {
-        match syscalls::rename_noreplace_or_link(
-            self.syscalls.as_ref(),
-            self.target_directory.parent.as_fd(),
-            self.temp.as_os_str(),
-            &self.name,
-        ) {
-            Ok(()) => {
-                self.state = StagedState::Installed;
-                Ok(())
-            }
-            Err(error) if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::NotFound) => {
-                Err(WriteError::Changed)
-            }
-            Err(error) => Err(error.into()),
+        match syscalls::rename_noreplace_or_link(self.syscalls.as_ref(), self.temp.as_name(), self.target()) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(WriteError::Changed),
+            renamed => self.note_installed(renamed),
         }
     }
 
     /// The file takes the place of the temp file, and is looked at there.
     fn install_removal(&mut self) -> Result<(), WriteError> {
-        let renamed = self.syscalls.rename(self.target_directory.parent.as_fd(), &self.name, self.temp.as_os_str());
+        let renamed = self.syscalls.rename(self.target(), self.temp.as_name());
         self.note_installed(renamed)
     }
 
     /// The two names change places.
     fn install_by_exchange(&mut self, expected: Digest) -> Result<(), WriteError> {
-        match self.syscalls.exchange(self.target_directory.parent.as_fd(), self.temp.as_os_str(), &self.name) {
+        match self.syscalls.exchange(self.temp.as_name(), self.target()) {
             Err(error) if is_unsupported(&error) => self.install_by_rename(expected),
             exchanged => self.note_installed(exchanged),
         }
     }
 
-    /// What a rename in the place of a file that was there came to.
     fn note_installed(&mut self, renamed: io::Result<()>) -> Result<(), WriteError> {
         match renamed {
             Ok(()) => {
@@ -293,38 +339,48 @@ impl StagedFile {
                 Ok(())
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Err(WriteError::Changed),
-            Err(error) => Err(error.into()),
+            Err(error) => {
+                if error.kind() == io::ErrorKind::CrossesDevices {
+                    self.staging.refuse(&self.root, &self.target_directory.parent);
+                }
+                Err(error.into())
+            }
         }
     }
 
     /// Without exchange: the old file gets a second name first, so that it is not lost with the first one.
     fn install_by_rename(&mut self, expected: Digest) -> Result<(), WriteError> {
-        let backup_link = self.temp.sibling();
-        self.syscalls.link(self.target_directory.parent.as_fd(), &self.name, backup_link.as_os_str())?;
-        let replaced = match digest_of(&self.target_directory.parent, backup_link.as_os_str()) {
-            Ok(Some(digest)) if digest == expected => self
-                .syscalls
-                .rename(self.target_directory.parent.as_fd(), self.temp.as_os_str(), &self.name)
-                .map_err(WriteError::from),
+        let backup_link = TempFile { name: self.temp.name.sibling(), ..self.temp.clone() };
+        self.syscalls.link(self.target(), backup_link.as_name())?;
+        let replaced = match backup_link.digest() {
+            Ok(Some(digest)) if digest == expected => {
+                self.syscalls.rename(self.temp.as_name(), self.target()).map_err(WriteError::from)
+            }
             Ok(_) => Err(WriteError::Changed),
             Err(error) => Err(error),
         };
         match replaced {
             Ok(()) => {
                 self.state = StagedState::Installed;
-                self.backup_link = Some(backup_link);
+                self.backup_link = Some(backup_link.name);
                 Ok(())
             }
             Err(error) => {
-                let _ = self.syscalls.remove(self.target_directory.parent.as_fd(), backup_link.as_os_str());
+                let _ = self.syscalls.remove(backup_link.directory.as_fd(), backup_link.name.as_os_str());
                 Err(error)
             }
         }
     }
 
-    fn displaced_file(&self, temp: TempName, digest: Digest, owner: DisplacedOwner) -> DisplacedFile {
+    /// Under which name the old file is found after the rename.
+    fn displaced_temp(&self) -> TempFile {
+        let name = self.backup_link.as_ref().unwrap_or(&self.temp.name).clone();
+        TempFile { name, ..self.temp.clone() }
+    }
+
+    fn displaced_file(&self, temp: TempFile, digest: Digest, owner: DisplacedOwner) -> DisplacedFile {
         let (parent, name, created) = (Arc::clone(&self.target_directory.parent), self.name.clone(), Vec::new());
-        DisplacedFile { parent, temp, name, digest, owner, created }
+        DisplacedFile { temp, parent, name, digest, owner, created, mark: None }
     }
 
     /// Undoes [`Self::install`]. Whoever opened the new text meanwhile may still write to it, and whoever put
@@ -350,21 +406,22 @@ impl StagedFile {
         self.state = StagedState::Undecided;
     }
 
-    fn try_to_roll_back(&self) -> io::Result<()> {
-        let (directory, temp) = (self.target_directory.parent.as_fd(), self.temp.as_os_str());
+    /// One attempt to undo [`Self::install`], whoever has installed it.
+    pub(super) fn try_to_roll_back(&self) -> io::Result<()> {
+        let (temp, target) = (self.temp.as_name(), self.target());
         match (self.old, &self.backup_link) {
-            (Expected::Absent, _) => self.syscalls.rename(directory, &self.name, temp),
+            (Expected::Absent, _) => self.syscalls.rename(target, temp),
             (Expected::Content(_), _) if self.is_removal => {
-                match syscalls::rename_noreplace_or_link(self.syscalls.as_ref(), directory, temp, &self.name) {
+                match syscalls::rename_noreplace_or_link(self.syscalls.as_ref(), temp, target) {
                     // Somebody has made another one: that is the one that is meant now.
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
                     done => done,
                 }
             }
-            (Expected::Content(_), None) => self.syscalls.exchange(directory, temp, &self.name),
-            (Expected::Content(_), Some(backup_link)) => {
-                let _ = self.syscalls.link(directory, &self.name, temp);
-                self.syscalls.rename(directory, backup_link.as_os_str(), &self.name)
+            (Expected::Content(_), None) => self.syscalls.exchange(temp, target),
+            (Expected::Content(_), Some(_)) => {
+                let _ = self.syscalls.link(target, temp);
+                self.syscalls.rename(self.displaced_temp().as_name(), target)
             }
         }
     }
@@ -374,6 +431,10 @@ impl StagedFile {
         matches!(self.state, StagedState::Staged | StagedState::RolledBack)
     }
 
+    pub(super) fn is_installed(&self) -> bool {
+        self.state == StagedState::Installed
+    }
+
     /// Its outcome is unknown: everything stays as it is, for recovery to decide.
     pub(super) fn leave_to_recovery(&mut self) {
         self.state = StagedState::Undecided;
@@ -381,23 +442,21 @@ impl StagedFile {
 
     /// What was rolled back, for the archiver.
     pub(super) fn into_displaced(mut self) -> Option<DisplacedFile> {
-        let created = std::mem::take(&mut self.target_directory.created);
-        match self.state {
-            StagedState::RolledBack => Some(DisplacedFile {
-                created,
-                ..self.displaced_file(self.temp.clone(), self.new, DisplacedOwner::Trellis)
-            }),
-            _ => {
-                self.target_directory.created = created;
-                None
-            }
+        if self.state != StagedState::RolledBack {
+            return None;
         }
+        let created = std::mem::take(&mut self.target_directory.created);
+        let displaced = self.displaced_file(self.temp.clone(), self.new, DisplacedOwner::Trellis);
+        Some(DisplacedFile { created, ..displaced })
     }
 
-    /// The new names are on the disk when this returns.
+    /// The new names are on the disk when this returns. Of the staging directory's, only the place to which a file
+    /// went must be: everything else can be told from the target.
     pub(super) fn sync_directory(&self) -> io::Result<()> {
-        self.syscalls.fsync_directory(self.target_directory.parent.as_fd())?;
-        self.target_directory.created.iter().try_for_each(|(parent, _)| self.syscalls.fsync_directory(parent.as_fd()))
+        if self.is_removal && self.temp.staged_in == StagedIn::Staging {
+            self.syscalls.fsync_directory(self.temp.directory.as_fd())?;
+        }
+        self.target_directory.sync(self.syscalls.as_ref())
     }
 
     /// Whether the way to the target still leads to the directory in which we wrote.
@@ -408,103 +467,98 @@ impl StagedFile {
     }
 }
 
+/// What recovery asks of a file that it has reopened.
+impl StagedFile {
+    /// Whether the rename has happened.
+    pub(super) fn evidence(&self) -> Result<RenameEvidence, WriteError> {
+        if self.old_digest() == Some(self.new) {
+            return Ok(RenameEvidence::Same);
+        }
+        match self.temp.digest()? {
+            Some(digest) if digest == self.new && !self.is_linked() => Ok(RenameEvidence::Before),
+            // What lies there was displaced.
+            Some(_) => Ok(RenameEvidence::After),
+            None => self.evidence_of_target(),
+        }
+    }
+
+    /// A temp file that is gone proves nothing: the target tells. Text of somebody else came after ours if the name of
+    /// the temp file is known to have been on the disk.
+    fn evidence_of_target(&self) -> Result<RenameEvidence, WriteError> {
+        let is_others = match digest_of(self.target()) {
+            Err(WriteError::Read(ReadError::SymlinkRefused | ReadError::NotRegular | ReadError::IsDirectory)) => true,
+            Err(WriteError::Io(error)) if error.kind() == io::ErrorKind::IsADirectory => true,
+            Err(error) => return Err(error),
+            Ok(there) if there == (!self.is_removal).then_some(self.new) => return Ok(RenameEvidence::After),
+            Ok(there) => there != self.old_digest(),
+        };
+        let is_after = is_others && self.name_is_synced;
+        Ok(if is_after { RenameEvidence::After } else { RenameEvidence::Unclear })
+    }
+
+    /// Where a new file cannot be renamed into place it gets a second name, and then loses the first.
+    fn is_linked(&self) -> bool {
+        let number = |name: NameIn<'_>| {
+            let metadata = open(name).ok()??.metadata().ok()?;
+            Some((metadata.dev(), metadata.ino()))
+        };
+        let there = number(self.target());
+        there.is_some() && there == number(self.temp.as_name())
+    }
+
+    /// Whether it could change back as if nothing had happened.
+    pub(super) fn can_roll_back(&self) -> Result<bool, WriteError> {
+        let (temp, target) = (self.temp.digest()?, digest_of(self.target())?);
+        if self.is_removal {
+            return Ok(target.is_none() && temp == self.old_digest());
+        }
+        let is_new_twice = || !self.replaces() && self.is_linked();
+        Ok(target == Some(self.new) && (temp == self.old_digest() || is_new_twice()))
+    }
+
+    /// Whether there was a text before.
+    pub(super) fn replaces(&self) -> bool {
+        self.old != Expected::Absent
+    }
+
+    /// Puts the new text in place, whoever is there: what is displaced becomes a conflict copy.
+    pub(super) fn force_install(&mut self) -> Result<(), WriteError> {
+        let (temp, target) = (self.temp.as_name(), self.target());
+        match digest_of(target)? {
+            // What marks the place is swept.
+            None if self.is_removal => {}
+            Some(_) if self.is_removal => self.syscalls.rename(target, temp)?,
+            None => syscalls::rename_noreplace_or_link(self.syscalls.as_ref(), temp, target)?,
+            Some(_) => self.syscalls.exchange(temp, target)?,
+        }
+        Ok(())
+    }
+
+    /// What lies under the temp name in the end, for the archive.
+    pub(super) fn remains(&self) -> Result<Option<DisplacedFile>, WriteError> {
+        let temp = self.displaced_temp();
+        let (digest, owner) = match (temp.digest()?, self.old_digest()) {
+            (None, _) => return Ok(None),
+            (Some(there), Some(old)) if there == old => (old, DisplacedOwner::User),
+            // Anything but the new text is somebody's words.
+            _ => (self.new, DisplacedOwner::Trellis),
+        };
+        Ok(Some(self.displaced_file(temp, digest, owner)))
+    }
+}
+
 impl Drop for StagedFile {
     fn drop(&mut self) {
         if self.state == StagedState::Staged {
-            let _ = self.syscalls.remove(self.target_directory.parent.as_fd(), self.temp.as_os_str());
+            let _ = self.syscalls.remove(self.temp.directory.as_fd(), self.temp.name.as_os_str());
             remove_created(&self.target_directory.created, self.syscalls.as_ref());
         }
     }
 }
 
-/// Removes directories that were created on the way, innermost first; one that somebody has used meanwhile stays.
-pub(super) fn remove_created(created: &CreatedDirectories, syscalls: &dyn WriteSyscalls) {
-    for (parent, name) in created.iter().rev() {
-        let _ = syscalls.remove_directory(parent.as_fd(), name);
-    }
-}
-
-/// Makes a directory and those above it; which of them were not there.
-pub(super) fn make_directories(
-    syscalls: &dyn WriteSyscalls,
-    target: &WriteTarget,
-    umask: u32,
-) -> Result<CreatedDirectories, WriteError> {
-    let target_directory =
-        TargetDirectory::open_or_create(syscalls, &target.root, target.path.parts(), Expected::Absent, umask)?;
-    for (parent, _) in &target_directory.created {
-        if let Err(error) = syscalls.fsync_directory(parent.as_fd()) {
-            remove_created(&target_directory.created, syscalls);
-            return Err(error.into());
-        }
-    }
-    Ok(target_directory.created)
-}
-
-impl TargetDirectory {
-    /// Opens the directory of a target; for a new file, missing directories are made.
-    fn open_or_create<'a>(
-        syscalls: &dyn WriteSyscalls,
-        root: &RootDir,
-        names: impl Iterator<Item = &'a str>,
-        old: Expected,
-        umask: u32,
-    ) -> Result<Self, WriteError> {
-        let mut target_directory = Self { parent: Arc::new(root.handle()?), created: Vec::new() };
-        for name in names {
-            match target_directory.step(syscalls, OsStr::new(name), old, umask) {
-                Ok(()) => {}
-                Err(error) => {
-                    remove_created(&target_directory.created, syscalls);
-                    return Err(error);
-                }
-            }
-        }
-        Ok(target_directory)
-    }
-
-    fn step(
-        &mut self,
-        syscalls: &dyn WriteSyscalls,
-        name: &OsStr,
-        old: Expected,
-        umask: u32,
-    ) -> Result<(), WriteError> {
-        let next = match super::confine::open_subdirectory(self.parent.as_fd(), name) {
-            Err(ReadError::Missing) if old == Expected::Absent => self.make(syscalls, name, umask)?,
-            // It was there when the file was seen.
-            Err(ReadError::Missing) => return Err(WriteError::Changed),
-            opened => opened?,
-        };
-        self.parent = Arc::new(next);
-        Ok(())
-    }
-
-    fn make(&mut self, syscalls: &dyn WriteSyscalls, name: &OsStr, umask: u32) -> Result<OwnedFd, WriteError> {
-        let is_ours = match syscalls.make_directory(self.parent.as_fd(), name) {
-            Ok(()) => true,
-            // Somebody else made it meanwhile.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
-            // Somebody took away the one above it.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(WriteError::Changed),
-            Err(error) => return Err(error.into()),
-        };
-        if is_ours {
-            self.created.push((Arc::clone(&self.parent), name.to_owned()));
-        }
-        let created = super::confine::open_subdirectory(self.parent.as_fd(), name)?;
-        if is_ours {
-            // A directory in one that hands its group down hands it down, too.
-            let group = rustix::fs::fstat(&created).map_or(0, |stat| stat.st_mode & 0o2000);
-            syscalls.set_mode(created.as_fd(), (0o777 & !umask) | group)?;
-        }
-        Ok(created)
-    }
-}
-
 /// A regular file for reading; none if there is nothing.
-fn open(directory: &OwnedFd, name: &OsStr) -> Result<Option<File>, WriteError> {
-    match super::confine::open_entry(directory.as_fd(), name) {
+fn open(place: NameIn<'_>) -> Result<Option<File>, WriteError> {
+    match super::confine::open_entry(place.directory, place.name) {
         Ok(file) => Ok(Some(File::from(file))),
         Err(ReadError::Missing) => Ok(None),
         Err(read_error) => Err(read_error.into()),
@@ -516,8 +570,8 @@ fn is_in(file: &File, state: FileStamp) -> bool {
 }
 
 /// Whether a file holds exactly these bytes.
-fn holds(directory: &OwnedFd, name: &OsStr, bytes: &[u8]) -> Result<bool, WriteError> {
-    let Some(mut file) = open(directory, name)? else { return Ok(false) };
+fn holds(place: NameIn<'_>, bytes: &[u8]) -> Result<bool, WriteError> {
+    let Some(mut file) = open(place)? else { return Ok(false) };
     let mut piece = vec![0; COMPARE_BUFFER_BYTES.min(bytes.len() + 1)];
     let mut rest = bytes;
     loop {
@@ -536,7 +590,7 @@ fn holds(directory: &OwnedFd, name: &OsStr, bytes: &[u8]) -> Result<bool, WriteE
 }
 
 /// What a file holds; none if there is nothing.
-pub(super) fn digest_of(directory: &OwnedFd, name: &OsStr) -> Result<Option<Digest>, WriteError> {
-    let Some(mut file) = open(directory, name)? else { return Ok(None) };
+fn digest_of(place: NameIn<'_>) -> Result<Option<Digest>, WriteError> {
+    let Some(mut file) = open(place)? else { return Ok(None) };
     Ok(Some(Digest::read(&mut file)?))
 }

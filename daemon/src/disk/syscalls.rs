@@ -13,10 +13,23 @@ use std::path::Path;
 
 use rustix::fs::{AtFlags, Mode, OFlags, RenameFlags, XattrFlags};
 
+/// A name in an open directory: a single component.
+#[derive(Debug, Clone, Copy)]
+pub struct NameIn<'a> {
+    pub directory: BorrowedFd<'a>,
+    pub name: &'a OsStr,
+}
+
+impl<'a> NameIn<'a> {
+    pub fn new(directory: BorrowedFd<'a>, name: &'a OsStr) -> Self {
+        Self { directory, name }
+    }
+}
+
 /// What a write asks of the system. Names are single components, relative to an open directory.
 pub trait WriteSyscalls: fmt::Debug + Send + Sync {
-    /// Creates a file that must not exist, for us alone.
-    fn create(&self, directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<File>;
+    /// Creates a file that must not exist.
+    fn create(&self, directory: BorrowedFd<'_>, name: &OsStr, mode: u32) -> io::Result<File>;
     /// Writes all of it.
     fn write(&self, file: &File, bytes: &[u8]) -> io::Result<()>;
     /// Writes at a place in a file of ours.
@@ -30,13 +43,13 @@ pub trait WriteSyscalls: fmt::Debug + Send + Sync {
     /// Names are on the disk when this returns.
     fn fsync_directory(&self, directory: BorrowedFd<'_>) -> io::Result<()>;
     /// Lets two names change places in one step.
-    fn exchange(&self, directory: BorrowedFd<'_>, one: &OsStr, other: &OsStr) -> io::Result<()>;
+    fn exchange(&self, one: NameIn<'_>, other: NameIn<'_>) -> io::Result<()>;
     /// Gives a file another name, which nobody may have yet.
-    fn rename_noreplace(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()>;
+    fn rename_noreplace(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()>;
     /// Gives a file another name, whoever had it.
-    fn rename(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()>;
+    fn rename(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()>;
     /// Gives a file a second name.
-    fn link(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()>;
+    fn link(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()>;
     /// Moves a file out of the tree to a place of ours, whatever was there.
     fn rename_out(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &Path) -> io::Result<()>;
     /// Takes a name away.
@@ -52,9 +65,9 @@ pub trait WriteSyscalls: fmt::Debug + Send + Sync {
 pub struct OsSyscalls;
 
 impl WriteSyscalls for OsSyscalls {
-    fn create(&self, directory: BorrowedFd<'_>, name: &OsStr) -> io::Result<File> {
+    fn create(&self, directory: BorrowedFd<'_>, name: &OsStr, mode: u32) -> io::Result<File> {
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Ok(rustix::fs::openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?.into())
+        Ok(rustix::fs::openat(directory, name, flags, Mode::from_raw_mode(mode))?.into())
     }
 
     fn write(&self, mut file: &File, bytes: &[u8]) -> io::Result<()> {
@@ -81,20 +94,20 @@ impl WriteSyscalls for OsSyscalls {
         Ok(rustix::fs::fsync(directory)?)
     }
 
-    fn exchange(&self, directory: BorrowedFd<'_>, one: &OsStr, other: &OsStr) -> io::Result<()> {
-        Ok(rustix::fs::renameat_with(directory, one, directory, other, RenameFlags::EXCHANGE)?)
+    fn exchange(&self, one: NameIn<'_>, other: NameIn<'_>) -> io::Result<()> {
+        Ok(rustix::fs::renameat_with(one.directory, one.name, other.directory, other.name, RenameFlags::EXCHANGE)?)
     }
 
-    fn rename_noreplace(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        Ok(rustix::fs::renameat_with(directory, from, directory, to, RenameFlags::NOREPLACE)?)
+    fn rename_noreplace(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
+        Ok(rustix::fs::renameat_with(from.directory, from.name, to.directory, to.name, RenameFlags::NOREPLACE)?)
     }
 
-    fn rename(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        Ok(rustix::fs::renameat(directory, from, directory, to)?)
+    fn rename(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
+        Ok(rustix::fs::renameat(from.directory, from.name, to.directory, to.name)?)
     }
 
-    fn link(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &OsStr) -> io::Result<()> {
-        Ok(rustix::fs::linkat(directory, from, directory, to, AtFlags::empty())?)
+    fn link(&self, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
+        Ok(rustix::fs::linkat(from.directory, from.name, to.directory, to.name, AtFlags::empty())?)
     }
 
     fn rename_out(&self, directory: BorrowedFd<'_>, from: &OsStr, to: &Path) -> io::Result<()> {
@@ -121,22 +134,23 @@ pub fn is_unsupported(error: &io::Error) -> bool {
 }
 
 /// Gives a file another name, which nobody may have yet, on any file system.
-pub fn rename_noreplace_or_link(
-    syscalls: &dyn WriteSyscalls,
-    directory: BorrowedFd<'_>,
-    from: &OsStr,
-    to: &OsStr,
-) -> io::Result<()> {
-    match syscalls.rename_noreplace(directory, from, to) {
+pub fn rename_noreplace_or_link(syscalls: &dyn WriteSyscalls, from: NameIn<'_>, to: NameIn<'_>) -> io::Result<()> {
+    match syscalls.rename_noreplace(from, to) {
         // No such rename here: a second name, then the first one goes.
         Err(error) if is_unsupported(&error) => {
-            syscalls.link(directory, from, to)?;
-            syscalls.remove(directory, from).inspect_err(|_| {
-                let _ = syscalls.remove(directory, to);
+            syscalls.link(from, to)?;
+            syscalls.remove(from.directory, from.name).inspect_err(|_| {
+                let _ = syscalls.remove(to.directory, to.name);
             })
         }
         done => done,
     }
+}
+
+/// An extended attribute of a file or directory; none if it has none, or none so short as those that are asked for.
+pub(super) fn extended_attribute(file: BorrowedFd<'_>, name: &str) -> Option<Vec<u8>> {
+    let mut value = [0_u8; 1 << 10];
+    rustix::fs::fgetxattr(file, name, &mut value[..]).ok().map(|size| value[..size].to_vec())
 }
 
 /// Group and extended attributes follow the content as far as the system lets them; none of it is

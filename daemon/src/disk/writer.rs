@@ -19,12 +19,12 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
-use super::displaced::{ConflictCallback, DisplacedArchiver};
-use super::journal::{CallId, Journal, JournalFile, JournalRecord, RecordedAnswer};
-use super::staged_file::{
-    CreatedDirectories, DisplacedFile, StagedFile, WriteError, WriteTarget, make_directories, remove_created,
-};
+use super::displaced::{ConflictCallback, DisplacedArchiver, DisplacedFile, FinishedMark};
+use super::journal::{CallId, ChangeRecord, Journal, JournalRecord, JournalRetention, RecordTicket, RecordedAnswer};
+use super::staged_file::{StagedFile, WriteError, WriteTarget};
+use super::staging::StagingArea;
 use super::syscalls::WriteSyscalls;
+use super::target_directory::{CreatedDirectories, make_directories, remove_created};
 use super::{DaemonId, Digest, Expected, FileStamp, RootDir, TempName};
 use crate::{clock, state_files};
 
@@ -36,8 +36,6 @@ const EDITOR_WAIT_STEPS: u32 = 5;
 /// Entries of the table of our own recent writes.
 const MAX_OWN_WRITES: usize = 4096;
 
-/// The file with the paths of the trees in which something was ever written.
-const WRITTEN_TREES_FILE: &str = "trees";
 /// The file with the ids of the daemons that used this journal.
 const DAEMON_IDS_FILE: &str = "daemons";
 const MAX_DAEMON_IDS: usize = 1000;
@@ -79,6 +77,8 @@ pub struct CallRecord {
     pub call: Option<CallId>,
     /// The caller's own name for the request, with its arguments.
     pub key: Option<String>,
+    /// Which change it is, and whose.
+    pub change: Option<ChangeRecord>,
     /// What is answered.
     pub answer: RecordedAnswer,
 }
@@ -93,8 +93,11 @@ pub struct AtomicWriter {
     ours: DashMap<(u64, u64), FileStamp>,
     kept_for_recovery: DashSet<String>,
     directory: PathBuf,
-    registered: DashSet<PathBuf>,
-    registering: Mutex<()>,
+    /// Our own id is among those of the daemons that used this journal.
+    is_registered: Mutex<bool>,
+    pub(super) staging: Arc<StagingArea>,
+    /// Writes that the next record says are finished.
+    finished: Arc<Mutex<Vec<String>>>,
 }
 
 impl AtomicWriter {
@@ -106,16 +109,23 @@ impl AtomicWriter {
         on_conflict: Arc<ConflictCallback>,
     ) -> io::Result<Self> {
         let journal = Arc::new(Journal::open(directory, &id.to_string(), Arc::clone(&syscalls))?);
-        remember_daemon(directory, id)?;
         let archiver = DisplacedArchiver::start(Arc::clone(&journal), Arc::clone(&syscalls), on_conflict)?;
         let directory = directory.to_owned();
-        let registered = state_files::read(&directory.join(WRITTEN_TREES_FILE))
-            .unwrap_or_default()
-            .lines()
-            .map(PathBuf::from)
-            .collect();
-        let (ours, kept_for_recovery, registering) = (DashMap::new(), DashSet::new(), Mutex::default());
-        Ok(Self { syscalls, id, journal, archiver, ours, kept_for_recovery, directory, registered, registering })
+        let staging = Arc::new(StagingArea::open(&directory, id, Arc::clone(&syscalls))?);
+        let (ours, kept_for_recovery, is_registered) = (DashMap::new(), DashSet::new(), Mutex::default());
+        let finished = Arc::default();
+        Ok(Self {
+            syscalls,
+            id,
+            journal,
+            archiver,
+            ours,
+            kept_for_recovery,
+            directory,
+            is_registered,
+            staging,
+            finished,
+        })
     }
 
     /// Whether a temp file is one of an earlier daemon of this journal.
@@ -129,14 +139,14 @@ impl AtomicWriter {
         &self.journal
     }
 
+    /// From now on the journal keeps no more than this.
+    pub fn start_retention(&self, limits: JournalRetention) {
+        self.journal.start_retention(limits);
+    }
+
     /// Which daemon's temp files are ours.
     pub fn id(&self) -> DaemonId {
         self.id
-    }
-
-    /// Trees in which something was ever written: where temp files may lie after a crash.
-    pub fn trees(&self) -> Vec<PathBuf> {
-        self.registered.iter().map(|tree| tree.clone()).collect()
     }
 
     /// Temp files of a write whose outcome is unknown: the sweep must keep them.
@@ -161,8 +171,26 @@ impl AtomicWriter {
         remember: Option<&(dyn Fn() -> CallRecord + Sync)>,
         umask: u32,
     ) -> Result<WriteReceipt, WriteError> {
+        // A rename from the staging directory that fails is tried once for each tree; then its files are staged beside
+        // their targets.
+        for _ in files {
+            match self.try_to_write(files, directories, remember, umask) {
+                Err(WriteError::Io(error)) if error.kind() == io::ErrorKind::CrossesDevices => {}
+                done => return done,
+            }
+        }
+        self.try_to_write(files, directories, remember, umask)
+    }
+
+    fn try_to_write(
+        &self,
+        files: &[FileWrite],
+        directories: &[WriteTarget],
+        remember: Option<&(dyn Fn() -> CallRecord + Sync)>,
+        umask: u32,
+    ) -> Result<WriteReceipt, WriteError> {
+        self.journal.with_room(|| self.register()).map_err(WriteError::Unrecorded)?;
         for file_write in files {
-            self.register_tree(&file_write.tree)?;
             self.wait_for_truncating_editor(&file_write.target, file_write.old);
         }
         let mut created = CreatedDirectoriesGuard { syscalls: self.syscalls.as_ref(), created: Vec::new() };
@@ -171,15 +199,7 @@ impl AtomicWriter {
         }
         let mut all = StagedBatch(Vec::with_capacity(files.len()));
         for file_write in files {
-            let temp = self.id.new_temp_name();
-            all.0.push(StagedFile::new(
-                &self.syscalls,
-                &file_write.target,
-                (file_write.old, file_write.expected_stamp),
-                file_write.new,
-                temp,
-                umask,
-            )?);
+            all.0.push(StagedFile::create(&self.staging, file_write, umask)?);
         }
         let digests =
             || files.iter().zip(&all.0).map(|(file_write, staged)| staged.digest_of(file_write.new)).collect();
@@ -190,39 +210,71 @@ impl AtomicWriter {
             run_both(size, call_record, || run_both(size, digests, flushed));
         flushed?;
         all.0.iter_mut().zip(digests).for_each(|(staged, digest)| staged.note_digest(digest));
-        let reserved = call_record.as_ref().map(|call_record| self.journal.reserve(&entry(files, &all.0, call_record)));
-        let reserved = reserved.transpose()?;
-        let is_recorded = reserved.is_some();
-        let written =
-            reserved.map_or(Ok(()), |reserved| self.journal.write_reserved(reserved)).map_err(WriteError::from);
+        let record = call_record.as_ref().map(|call_record| self.record(files, &all.0, call_record));
+        let reserved = record.as_ref().map(|record| self.journal.reserve(record)).transpose();
+        let reserved = reserved.inspect_err(|_| self.note_unrecorded(&record)).map_err(WriteError::Unrecorded)?;
+        let written = reserved.map(|reserved| self.journal.write_reserved(reserved)).transpose();
+        let written = written.inspect_err(|_| self.note_unrecorded(&record)).map_err(WriteError::Unrecorded);
+        let (ticket, written) = written.map_or_else(|why| (None, Err(why)), |ticket| (ticket, Ok(())));
+        let mark = record.as_ref().and_then(JournalRecord::write_name).map(|name| self.mark(name, ticket));
         match written.and_then(|()| install_all(files, &mut all.0)) {
             Ok(displaced) => {
                 created.created.clear();
-                displaced.into_iter().for_each(|displaced| self.archiver.enqueue(displaced));
+                displaced.into_iter().for_each(|displaced| self.enqueue(displaced, &mark));
                 let left = files.iter().zip(&all.0);
                 let left =
                     left.map(|(file_write, staged)| Some((self.remember_own_write(file_write)?, staged.digest())));
                 Ok(WriteReceipt { left: left.collect(), call_record })
             }
-            Err(why) => Err(self.roll_back_all(all, why, is_recorded)),
+            Err(why) => Err(self.roll_back_all(all, why, mark)),
         }
+    }
+
+    fn record(&self, files: &[FileWrite], staged: &[StagedFile], call_record: &CallRecord) -> JournalRecord {
+        let each = files.iter().zip(staged);
+        JournalRecord {
+            call: call_record.call.clone(),
+            key: call_record.key.clone(),
+            at: clock::epoch_millis(),
+            change: call_record.change.clone(),
+            answer: call_record.answer.clone(),
+            files: each.map(|(file_write, staged)| staged.record(&file_write.target, &file_write.tree)).collect(),
+            aborts: None,
+            finished: std::mem::take(&mut *self.finished.lock()),
+        }
+    }
+
+    /// What a record said that is perhaps not in the journal is said again by the next.
+    fn note_unrecorded(&self, record: &Option<JournalRecord>) {
+        self.finished.lock().extend(record.iter().flat_map(|record| &record.finished).cloned());
+    }
+
+    /// A mark for a write with a record of this name.
+    pub(super) fn mark(&self, name: &str, ticket: Option<RecordTicket>) -> Arc<FinishedMark> {
+        FinishedMark::new(name, &self.finished, ticket)
+    }
+
+    fn enqueue(&self, displaced: DisplacedFile, mark: &Option<Arc<FinishedMark>>) {
+        self.archiver.enqueue(DisplacedFile { mark: mark.clone(), ..displaced });
     }
 
     /// Rolls everything back. A journal that has the record, or may have it although its fsync failed, must have
     /// the abort before the temp files are gone: else the write would look done.
-    fn roll_back_all(&self, mut all: StagedBatch, why: WriteError, is_recorded: bool) -> WriteError {
+    fn roll_back_all(&self, mut all: StagedBatch, why: WriteError, mark: Option<Arc<FinishedMark>>) -> WriteError {
         all.0.iter_mut().rev().for_each(StagedFile::roll_back);
-        let abort = all.0.first().map(|first| JournalRecord::abort(first.temp().as_str()));
+        let abort = all.0.first().map(|first| JournalRecord::abort(first.temp_name()));
         let is_recorded_as_aborted = || {
-            !is_recorded || abort.is_some_and(|abort| (0..ABORT_ATTEMPTS).any(|_| self.journal.append(&abort).is_ok()))
+            mark.is_none()
+                || abort.is_some_and(|abort| (0..ABORT_ATTEMPTS).any(|_| self.journal.append(&abort).is_ok()))
         };
         if !all.0.iter().all(StagedFile::is_undone) || !is_recorded_as_aborted() {
             tracing::error!("a write could neither be finished nor taken back; the next start decides");
             all.0.iter_mut().for_each(StagedFile::leave_to_recovery);
+            mark.iter().for_each(|mark| mark.void());
             return WriteError::OutcomeUnknown;
         }
         while let Some(staged) = all.0.pop() {
-            staged.into_displaced().into_iter().for_each(|displaced| self.archiver.enqueue(displaced));
+            staged.into_displaced().into_iter().for_each(|displaced| self.enqueue(displaced, &mark));
         }
         why
     }
@@ -230,22 +282,27 @@ impl AtomicWriter {
     /// Finishes what is still in our charge; nothing is written afterwards.
     pub fn finish(&self) {
         self.archiver.drain();
+        self.staging.close();
+        let finished = std::mem::take(&mut *self.finished.lock());
+        // Without it the next daemon looks at these writes for nothing.
+        if !finished.is_empty() {
+            let _ = self.journal.append(&JournalRecord::of_finished(finished));
+        }
     }
 
-    /// Before the first write in a tree, its path is noted: a sweep must find what a crash leaves there.
-    fn register_tree(&self, tree: &Path) -> io::Result<()> {
-        if self.registered.contains(tree) {
-            return Ok(());
+    /// Before our first temp file, our id is noted: the sweep after a crash must know whose it is.
+    fn register(&self) -> io::Result<()> {
+        let mut is_registered = self.is_registered.lock();
+        if !*is_registered {
+            remember_daemon(&self.directory, self.id)?;
+            *is_registered = true;
         }
-        let _one = self.registering.lock();
-        let mut lines: Vec<String> = self.registered.iter().map(|tree| tree.display().to_string()).collect();
-        lines.push(tree.display().to_string());
-        lines.sort();
-        lines.dedup();
-        state_files::replace(&self.directory.join(WRITTEN_TREES_FILE), lines.join("\n").as_bytes())?;
-        // Only now: another writer in this tree must not go on before it is noted.
-        self.registered.insert(tree.to_owned());
         Ok(())
+    }
+
+    /// Whether a file is in the state in which we left it.
+    pub(super) fn is_own(&self, stamp: FileStamp) -> bool {
+        self.ours.get(&(stamp.device, stamp.inode)).is_some_and(|ours| *ours == stamp)
     }
 
     /// Some editors empty a file and then write it. One that is empty or very young, and not our own
@@ -257,9 +314,7 @@ impl AtomicWriter {
         for _ in 0..EDITOR_WAIT_STEPS {
             let Ok(file) = target.root.open_file(&target.path, target.links) else { return };
             let stamp = file.stamp();
-            let key = (stamp.device, stamp.inode);
-            let is_ours = self.ours.get(&key).is_some_and(|ours| *ours == stamp);
-            if is_ours || (stamp.size > 0 && file.age() >= HALF_WRITTEN_AGE) {
+            if self.is_own(stamp) || (stamp.size > 0 && file.age() >= HALF_WRITTEN_AGE) {
                 return;
             }
             std::thread::sleep(EDITOR_WAIT_STEP);
@@ -353,28 +408,6 @@ fn remember_daemon(directory: &Path, id: DaemonId) -> io::Result<()> {
     state_files::replace(&path, ids.join("\n").as_bytes())
 }
 
-fn entry(files: &[FileWrite], staged: &[StagedFile], call_record: &CallRecord) -> JournalRecord {
-    let file = |(file_write, staged): (&FileWrite, &StagedFile)| JournalFile {
-        root: file_write.tree.clone(),
-        path: file_write.target.path.as_str().to_owned(),
-        temp: staged.temp().as_str().to_owned(),
-        old: match file_write.old {
-            Expected::Absent => None,
-            Expected::Content(digest) => Some(digest),
-        },
-        new: staged.digest(),
-        is_removal: staged.is_removal(),
-    };
-    JournalRecord {
-        call: call_record.call.clone(),
-        key: call_record.key.clone(),
-        at: clock::epoch_millis(),
-        answer: call_record.answer.clone(),
-        files: files.iter().zip(staged).map(file).collect(),
-        aborts: None,
-    }
-}
-
 /// Longer than any set of renames; whoever holds the lock longer has other things in mind.
 const TREE_LOCK_TIMEOUT: Duration = Duration::from_millis(250);
 const TREE_LOCK_RETRY_DELAY: Duration = Duration::from_micros(50);
@@ -435,6 +468,14 @@ impl WorkerSlot {
 impl Drop for WorkerSlot {
     fn drop(&mut self) {
         BUSY_WORKERS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// Runs a closure on a worker, or here if there is none.
+pub(super) fn run_in_background(work: impl FnOnce() + Send + 'static) {
+    match POOL.as_ref() {
+        Some(pool) => pool.spawn(work),
+        None => work(),
     }
 }
 

@@ -41,14 +41,19 @@ impl AnswerCache {
     /// Takes over what earlier daemons answered, and what nobody knows the answer to.
     pub fn of(recovered: Recovered) -> Self {
         let mut answers = Self::default();
+        answers.add(recovered);
+        answers
+    }
+
+    /// Takes over what has become known later.
+    pub fn add(&mut self, recovered: Recovered) {
         let happened = recovered.applied.into_iter().map(|entry| (entry.call, entry.key, Some(entry.answer)));
         let unknown = recovered.unknown.into_iter().map(|entry| (entry.call, entry.key, None));
         for (call, key, answer) in happened.chain(unknown) {
             for name in answer_keys(call.as_ref(), key.as_deref()) {
-                answers.insert(name, answer.clone());
+                self.insert(name, answer.clone());
             }
         }
-        answers
     }
 
     /// The answer that was given to a call with one of these names.
@@ -143,12 +148,15 @@ mod tests {
             call: Some(CallId { session: "s".into(), sequence }),
             key: None,
             at: 0,
+            change: None,
             answer: to_stored(&Answer::text(sequence.to_string())),
             files: Vec::new(),
             aborts: None,
+            finished: Vec::new(),
         };
         let happened = (0..=MAX_CACHED_ANSWERS as u64).map(entry).collect();
-        let answers = AnswerCache::of(Recovered { applied: happened, unknown: vec![entry(99_999)] });
+        let answers =
+            AnswerCache::of(Recovered { applied: happened, unknown: vec![entry(99_999)], ..Recovered::default() });
         let find = |sequence| answers.find(&answer_keys(Some(&CallId { session: "s".into(), sequence }), None));
         assert_eq!(find(0), None, "the oldest is forgotten");
         assert_eq!(find(MAX_CACHED_ANSWERS as u64), Some(Ok(Answer::text(MAX_CACHED_ANSWERS.to_string()))));

@@ -10,13 +10,15 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Map, Value};
 use trellis_protocol::Failure;
 
+use super::recovery::{not_recovered, unless_refused};
 use super::{Engine, answers};
 use crate::clock::Now;
-use crate::disk::journal::CallId;
+use crate::disk::journal::{CallId, ChangeRecord};
 use crate::disk::staged_file::{WriteError, WriteTarget};
 use crate::disk::writer::{CallRecord, FileWrite, WriteReceipt};
 use crate::disk::{
-    DiskReader, Expected, FileKey, ReadError, ReadMode, RelativePath, SymlinkPolicy, TreeLocation, UnverifiedReads,
+    DiskReader, DiskWork, Expected, FileKey, ReadError, ReadMode, RelativePath, SymlinkPolicy, TreeLocation,
+    UnverifiedReads,
 };
 use crate::families::FamilyDescriptor;
 use crate::families::edit::{Edit, EditError, FileEdit, Replacement};
@@ -55,19 +57,31 @@ impl Engine {
         write_call: &WriteCall<'_>,
         session: &SessionContext,
         reporter: &ProgressReporter,
+        work: &DiskWork,
     ) -> Result<Answer, Failure> {
-        let names = answers::answer_keys(write_call.call.as_ref(), write_call.key.as_deref());
+        let context = self.read_context(session, reporter).with_work(work);
+        unless_refused(&context.disk, self.commit_in(write_call, &context, reporter))
+    }
+
+    fn commit_in(
+        &self,
+        write_call: &WriteCall<'_>,
+        context: &ReadContext<'_>,
+        reporter: &ProgressReporter,
+    ) -> Result<Answer, Failure> {
+        let (call, key) = (write_call.call.as_ref(), write_call.key.as_deref());
+        let names = answers::answer_keys(call, key);
+        self.recoveries.wait_for_call(call, key).map_err(|tree| not_recovered(&tree))?;
         // The same call on another connection waits here, and then finds the answer.
         let _once = self.calls_in_progress.take(names.clone());
         if let Some(answer) = self.answers.lock().find(&names) {
             return answer;
         }
-        let context = self.read_context(session, reporter);
         let done = |answer: Answer| {
             self.answers.lock().remember(&names, &answers::to_stored(&answer));
             Ok(answer)
         };
-        let planned = self.plan(write_call, &context, true)?;
+        let planned = self.plan(write_call, context, true)?;
         if planned.edit.is_empty() {
             return done(planned.answer);
         }
@@ -88,7 +102,7 @@ impl Engine {
             }
             let PlannedEdit { answer, edit, files } = match planned.take().filter(|_| !guard.was_contended()) {
                 Some(planned) => planned,
-                None => self.plan(write_call, &context, !has_changed)?,
+                None => self.plan(write_call, context, !has_changed)?,
             };
             if edit.is_empty() {
                 return done(answer);
@@ -97,14 +111,20 @@ impl Engine {
                 locked = files;
                 continue;
             }
+            let fail = |path: &RelativePath, why| (write_call.family.write_failure)(path, &edit_error(why));
+            let reserved = self.writer.journal().with_room(|| self.feed.reserve());
+            let reserved = reserved.map_err(|error| fail(&edit.files[0].path, WriteError::Unrecorded(error)))?;
+            let author = Author { change: reserved.number, ..Author::clone(&write_call.author) };
             let answer_with_meta = OnceLock::new();
             let remember = || {
                 let answer = answer_with_meta.get_or_init(|| edit.add_deferred_meta(answer.clone()));
                 let (call, key) = (write_call.call.clone(), write_call.key.clone());
-                CallRecord { call, key, answer: answers::to_stored(answer) }
+                let Author { change: id, by, session, tool, .. } = author.clone();
+                let change = Some(ChangeRecord { id, by, session, tool });
+                CallRecord { call, key, change, answer: answers::to_stored(answer) }
             };
-            let origin = Origin::Call(Arc::clone(&write_call.author));
-            match self.apply_edit(&edit, Some(&remember), &origin, &context) {
+            let origin = Origin::Call(Arc::new(author.clone()));
+            match self.apply_edit(&edit, Some(&remember), &origin, context) {
                 Ok(call_record) => {
                     let recorded = call_record.unwrap_or_default().answer;
                     self.answers.lock().remember(&names, &recorded);
@@ -112,7 +132,7 @@ impl Engine {
                 }
                 Err((_, WriteError::Changed)) => has_changed = true,
                 Err((_, WriteError::OutcomeUnknown)) => return Err(answers::outcome_unknown()),
-                Err((path, why)) => return Err((write_call.family.write_failure)(&path, &edit_error(why))),
+                Err((path, why)) => return Err(fail(&path, why)),
             }
         }
         Err(match first {
@@ -217,6 +237,7 @@ fn locate(
     disk: &DiskReader<'_>,
 ) -> Result<Located, ReadError> {
     let tree = disk.tree(place)?;
+    disk.require_recovered(&tree)?;
     let found = disk.roots.open(&tree);
     let (root, path, base) = match found {
         Ok(root) => {
@@ -270,5 +291,6 @@ fn edit_error(why: WriteError) -> EditError {
         WriteError::Changed | WriteError::OutcomeUnknown => EditError::Busy,
         WriteError::Read(read_error) => EditError::Read(read_error),
         WriteError::Io(error) => EditError::of(&error),
+        WriteError::Unrecorded(error) => EditError::Unrecorded(Box::new(EditError::of(&error))),
     }
 }

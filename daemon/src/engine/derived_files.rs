@@ -12,6 +12,7 @@ use trellis_protocol::Failure;
 use super::Engine;
 use super::commit::lock_keys;
 use crate::clock::Now;
+use crate::disk::DiskWork;
 use crate::disk::staged_file::WriteError;
 use crate::families::FamilyDescriptor;
 use crate::families::{ProgressReporter, SessionContext};
@@ -67,7 +68,8 @@ impl Engine {
             return Ok(());
         };
         let reporter = ProgressReporter::default();
-        let context = self.read_context(session, &reporter);
+        let work = DiskWork::new(&self.disks);
+        let context = self.read_context(session, &reporter).with_work(&work);
         for _ in 0..MAX_DERIVED_REPLANS {
             let edit = two_phase.run(arguments, &context, &Now::read(&session.zone.0))?;
             if edit.is_empty() {

@@ -18,6 +18,9 @@ pub mod notices;
 /// What was changed, when and by whom.
 pub mod feed;
 
+/// Writes of earlier daemons, brought to an end in the background.
+pub mod recovery;
+
 pub mod answers;
 
 /// What `status` shows.
@@ -38,15 +41,16 @@ use trellis_protocol::control::Progress;
 use trellis_protocol::endpoint::TrellisPaths;
 
 pub use answers::AnswerCache;
-use feed::Feed;
+use feed::{Feed, FeedRetention};
 use lifecycle::{ClientGuard, Lifecycle};
 pub use notices::Notification;
 use notices::Notifier;
 
 use crate::clock::Now;
 use crate::config::Settings;
+use crate::disk::journal::JournalRetention;
 use crate::disk::writer::AtomicWriter;
-use crate::disk::{DiskReader, FileKey, ModelCache, ReadMode, RootDirCache};
+use crate::disk::{DiskReader, Disks, FileKey, ModelCache, ReadMode, RootDirCache, TreeRecoveries};
 use crate::families::need::ReadContext;
 use crate::families::{ProgressReporter, Registry, SessionContext};
 use crate::index::{IndexEvent, SearchIndex};
@@ -55,6 +59,9 @@ use crate::locks::KeyedLocks;
 use crate::projects::{ProjectRegistry, ProjectStore};
 use crate::trees::{ChangeSubscriber, Trees};
 
+/// How long displaced texts may take to get into the journal when we leave.
+const WRITER_TIMEOUT: Duration = Duration::from_secs(3);
+
 /// The state, as every thread may use it.
 #[derive(Debug)]
 pub struct Engine {
@@ -62,6 +69,8 @@ pub struct Engine {
     pub registry: Registry,
     /// Directories that are open already.
     pub roots: RootDirCache,
+    /// Which disks answer.
+    pub disks: Arc<Disks>,
     /// Projects that sessions or the configuration made known.
     pub projects: ProjectRegistry,
     pub models: ModelCache,
@@ -69,6 +78,8 @@ pub struct Engine {
     pub index: Arc<SearchIndex>,
     pub items: Arc<ItemStore>,
     pub writer: AtomicWriter,
+    /// Trees in which writes of an earlier daemon are being brought to an end.
+    pub recoveries: Arc<TreeRecoveries>,
     pub answers: Mutex<AnswerCache>,
     /// Writing calls that are being carried out.
     pub calls_in_progress: KeyedLocks<answers::AnswerKey>,
@@ -108,6 +119,8 @@ pub struct ProcessInfo {
     pub started_in: Option<PathBuf>,
     /// Whether the HTTP gateway runs.
     pub gateway: GatewayState,
+    /// What the system forbids this process, for `status`.
+    pub landlock: String,
 }
 
 /// Whether the HTTP gateway runs.
@@ -191,10 +204,24 @@ impl Engine {
         let idle = process.exits_when_idle().then_some(settings.idle_seconds.value);
         let lifecycle = Arc::new(Lifecycle::new(idle.map(Duration::from_secs)));
         let grace = Duration::from_secs(settings.grace_seconds.value);
-        let trees = Trees::start(grace, process.paths.cookies.clone()).expect("a thread can be started at start-up");
+        let disks = Arc::new(Disks::default());
+        let max_directories = settings.max_directories.value;
+        let trees = Trees::start(grace, process.paths.cookies.clone(), Arc::clone(&disks), max_directories)
+            .expect("a thread can be started at start-up");
         let families = registry.families();
         let notifier = Notifier::new(families, Arc::clone(&trees), Arc::clone(&lifecycle));
-        let feed = Feed::new(process.paths.state.join("feed"));
+        let days = |days: u64| Duration::from_secs(days * 24 * 60 * 60);
+        writer.start_retention(JournalRetention {
+            age: days(settings.journal_days.value),
+            bytes: settings.journal_mib.value << 20,
+        });
+        let feed_retention = FeedRetention {
+            age: days(settings.feed_days.value),
+            entries: settings.feed_changes.value,
+            clock: Arc::clone(writer.journal().clock()),
+        };
+        let state = &process.paths.state;
+        let feed = Feed::new(state.join("feed"), state.join("journal/changes"), feed_retention);
         let progress = Arc::new(Mutex::new(None));
         let on_event = {
             let (notifier, progress) = (Arc::clone(&notifier), Arc::clone(&progress));
@@ -216,19 +243,18 @@ impl Engine {
         let projects = ProjectRegistry::new(std::env::home_dir())
             .recognising(marks, settings.adopt_projects.value)
             .with_store(project_store);
-        for root in &settings.roots.value {
-            projects.add(root);
-        }
         warnings.iter().chain(&warning).for_each(|warning| lifecycle.warn(warning));
-        Arc::new(Self {
+        let engine = Arc::new(Self {
             registry,
             roots: RootDirCache::default(),
+            disks,
             projects,
             models: ModelCache::default(),
             trees,
             index,
             items,
             writer,
+            recoveries: Arc::default(),
             answers: Mutex::new(answers),
             calls_in_progress: KeyedLocks::default(),
             files_in_progress: KeyedLocks::default(),
@@ -242,7 +268,25 @@ impl Engine {
             notifier,
             feed,
             progress,
-        })
+        });
+        engine.add_projects_of_settings();
+        engine
+    }
+
+    /// Nobody waits for the disks that they are on.
+    fn add_projects_of_settings(self: &Arc<Self>) {
+        if self.settings.roots.value.is_empty() {
+            return;
+        }
+        let engine = Arc::clone(self);
+        let add = move || {
+            let (answering, silent): (Vec<&PathBuf>, Vec<&PathBuf>) =
+                engine.settings.roots.value.iter().partition(|root| engine.disks.answers(root));
+            for root in answering.into_iter().chain(silent) {
+                engine.projects.add(root);
+            }
+        };
+        let _ = std::thread::Builder::new().name("roots".into()).spawn(add);
     }
 
     pub fn read_context<'a>(&'a self, session: &'a SessionContext, reporter: &'a ProgressReporter) -> ReadContext<'a> {
@@ -252,6 +296,10 @@ impl Engine {
             projects: &self.projects,
             session: session.directories(),
             mode: ReadMode::Blocking,
+            recovery: self.recoveries.view(),
+            disks: &self.disks,
+            work: None,
+            writer: Some(&self.writer),
         };
         ReadContext { disk, search: Some(self.index.as_ref()), items: Some(self.items.as_ref()), session, reporter }
     }
@@ -277,9 +325,17 @@ impl Engine {
         which(&self.counters).fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Finishes what is still in memory; nothing is written afterwards.
-    pub fn finish(&self, timeout: Duration) {
-        self.writer.finish();
+    /// Finishes what is still in memory; nothing is written afterwards. What a disk that does not answer keeps from us
+    /// is left to the next start.
+    pub fn finish(self: &Arc<Self>, timeout: Duration) {
+        let (engine, (done, wait)) = (Arc::clone(self), std::sync::mpsc::channel());
+        let finish = move || {
+            engine.writer.finish();
+            let _ = done.send(());
+        };
+        if std::thread::Builder::new().name("finish".into()).spawn(finish).is_ok() {
+            let _ = wait.recv_timeout(WRITER_TIMEOUT);
+        }
         self.feed.finish();
         self.index.finish(timeout);
     }

@@ -52,9 +52,10 @@ impl Engine {
                 changes: self.trees.changes(),
                 queue_high_water: self.trees.queue_high_water() as u64,
             },
-            warnings: self.lifecycle.warnings(),
+            warnings: self.lifecycle.warnings().into_iter().chain(self.writer.journal().problems()).collect(),
             settings: self.settings.report(),
             gateway: self.process.gateway.describe(),
+            landlock: self.process.landlock.clone(),
         }
     }
 

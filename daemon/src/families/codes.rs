@@ -44,6 +44,7 @@ fn all_unseen() -> Vec<ReadError> {
         ReadError::NotRegular,
         ReadError::SymlinkRefused,
         ReadError::OutsideTree,
+        ReadError::TreeOutsideProject,
         ReadError::PermissionDenied,
         ReadError::TooLarge { size: 9, limit: 8 },
         ReadError::Io("input/output error".into()),
@@ -61,6 +62,7 @@ fn all_edit_errors() -> Vec<EditError> {
         EditError::TooLarge,
         EditError::TooManyFiles,
         EditError::Io("input/output error".into()),
+        EditError::Unrecorded(Box::new(EditError::DiskFull)),
     ]);
     all
 }

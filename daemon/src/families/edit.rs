@@ -232,6 +232,8 @@ pub enum EditError {
     TooManyFiles,
     /// Anything else that the system says; the words carry no path.
     Io(String),
+    /// The file could be written, but Trellis cannot record that it was: something is wrong with its state directory.
+    Unrecorded(Box<EditError>),
 }
 
 impl EditError {
@@ -258,6 +260,7 @@ impl EditError {
             Self::TooLarge => "too_large",
             Self::TooManyFiles => "too_many_files",
             Self::Io(_) => "io_error",
+            Self::Unrecorded(why) => why.code(),
         }
     }
 }
@@ -274,6 +277,12 @@ impl EditError {
             Self::TooLarge => format!("{path} would be larger than the system allows"),
             Self::TooManyFiles => format!("too many files are open to write {path}"),
             Self::Io(words) => format!("{path} could not be written: {words}"),
+            Self::Unrecorded(why) => {
+                format!(
+                    "{path} was not written, because it could not be recorded: {}",
+                    why.message("the journal of Trellis")
+                )
+            }
         }
     }
 
@@ -288,6 +297,10 @@ impl EditError {
             Self::TooLarge => "write less, or raise the limit for the size of files",
             Self::TooManyFiles => "repeat the call in a moment",
             Self::Io(_) => "look at the disk; the file is as it was",
+            Self::Unrecorded(why) => match **why {
+                Self::DiskFull => "free some disk space for the state directory of Trellis and repeat the call",
+                _ => "make the state directory of Trellis writable and repeat the call; reading and searching go on",
+            },
         }
     }
 

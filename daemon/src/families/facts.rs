@@ -44,6 +44,8 @@ pub struct DocumentFacts {
     pub boost: f32,
     /// Its pieces, in order.
     pub chunks: Vec<Chunk>,
+    /// What its owner should know about the file, as words behind its name.
+    pub problem: Option<&'static str>,
 }
 
 /// One piece of a text, under one heading.

@@ -9,7 +9,7 @@ use super::facts::{Hits, ReindexCounts, ReindexRequest, Search, SearchError, Sea
 use super::item_set::{ItemSet, Items, ItemsError, ItemsRequest, OpenRequest, OpenedUri};
 use super::recall::{ItemRequest, RecallError, Recalled};
 use crate::clock::Now;
-use crate::disk::{DiskReader, DiskRequest, InlineAttempt, ReadError, ReadMode};
+use crate::disk::{DiskReader, DiskRequest, DiskWork, InlineAttempt, ReadError, ReadMode};
 use crate::families::{ProgressReporter, SessionContext};
 use crate::ids;
 
@@ -34,6 +34,15 @@ impl<'a> ReadContext<'a> {
         'a: 'b,
     {
         ReadContext { disk: DiskReader { mode, ..self.disk.clone() }, ..*self }
+    }
+
+    /// The same, on behalf of a call of which is to be known where it works.
+    #[must_use]
+    pub fn with_work<'b>(&self, work: &'b DiskWork) -> ReadContext<'b>
+    where
+        'a: 'b,
+    {
+        ReadContext { disk: DiskReader { work: Some(work), ..self.disk.clone() }, ..*self }
     }
 
     fn unless_refused<T>(&self, output: T) -> Option<T> {

@@ -14,6 +14,7 @@ use tower::ServiceExt as _;
 use uuid::Uuid;
 
 use super::Gateway;
+use super::serve::HttpCaller;
 use crate::present::http::HttpError;
 
 /// Names a request, in its answer and in the log.
@@ -26,13 +27,13 @@ const HEADERS: HeaderValue = HeaderValue::from_static(
 );
 const EXPOSED: HeaderValue = HeaderValue::from_static("X-Request-ID, Mcp-Session-Id");
 
-/// Answers one request. `unsure`: its end is not certain, so it is refused and nothing after it is read.
-pub async fn answer(gateway: &Gateway, router: Router, request: Request<Body>, unsure: bool) -> Response<Body> {
+/// Answers one request of this caller.
+pub async fn answer(gateway: &Gateway, router: Router, request: Request<Body>, caller: &HttpCaller) -> Response<Body> {
     let id = request_id(request.headers());
     let (method, path) = (request.method().clone(), request.uri().path().to_owned());
     let began = std::time::Instant::now();
     let mut origin = None;
-    let mut response = dispatch_checked(gateway, router, request, unsure, &mut origin).await.into_response();
+    let mut response = dispatch_checked(gateway, router, request, caller, &mut origin).await.into_response();
     let headers = response.headers_mut();
     if let Ok(value) = HeaderValue::from_str(&id) {
         headers.insert(REQUEST_ID, value);
@@ -49,7 +50,7 @@ pub async fn answer(gateway: &Gateway, router: Router, request: Request<Body>, u
 
 /// One line; a path that leads nowhere may hold anything and is left out.
 fn note(id: &str, method: &Method, path: &str, status: StatusCode, began: std::time::Instant) {
-    let known = !matches!(status.as_u16(), 401 | 403 | 404 | 421);
+    let known = !matches!(status.as_u16(), 401 | 403 | 404 | 421 | 429);
     let path: String = if known { path.chars().take(120).collect() } else { "-".to_owned() };
     let milliseconds = began.elapsed().as_millis();
     if path == "/health" {
@@ -63,10 +64,11 @@ async fn dispatch_checked(
     gateway: &Gateway,
     router: Router,
     request: Request<Body>,
-    unsure: bool,
+    caller: &HttpCaller,
     origin: &mut Option<HeaderValue>,
 ) -> Result<Response<Body>, HttpError> {
-    if unsure {
+    // Where it ends is not certain, so nothing after it is read either.
+    if caller.framing.lock().is_broken() {
         return Err(HttpError::request(400, "a request has one content length or chunks, and not both"));
     }
     let (parts, body) = request.into_parts();
@@ -75,14 +77,25 @@ async fn dispatch_checked(
     if parts.method == Method::OPTIONS {
         return Ok(preflight(origin.is_some()));
     }
-    if parts.uri.path() != "/health" {
-        gateway.guard.credentials(&parts.headers)?;
+    let path = parts.uri.path();
+    if is_oauth_probe(path) {
+        return Err(HttpError::NoPath);
+    }
+    if path != "/health" {
+        gateway.guard.credentials(&parts.headers, caller.peer)?;
+        caller.place.trust();
     }
     if gateway.engine.lifecycle.leaving().is_cancelled() {
         return Err(HttpError::Busy);
     }
     let routed = router.oneshot(Request::from_parts(parts, body)).await;
     routed.map_err(|never| match never {})
+}
+
+/// Where hosts without a key look for a way to log in. That there is none is no secret, and a 401 there would make
+/// them try on.
+fn is_oauth_probe(path: &str) -> bool {
+    path == "/register" || path.split('/').any(|segment| segment == ".well-known")
 }
 
 fn preflight(from_a_page: bool) -> Response<Body> {
@@ -110,6 +123,7 @@ impl IntoResponse for HttpError {
         match self {
             Self::Credentials => ([(WWW_AUTHENTICATE, "Bearer")], response).into_response(),
             Self::Busy => ([(RETRY_AFTER, "1")], response).into_response(),
+            Self::TooManyWrong { seconds } => ([(RETRY_AFTER, seconds.to_string())], response).into_response(),
             // What the rest of the connection holds is not known any more.
             Self::Request { .. } => ([(CONNECTION, "close")], response).into_response(),
             _ => response,

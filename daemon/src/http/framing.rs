@@ -4,6 +4,8 @@
 //! chunks. Two programs that read such a request may disagree about where it ends, so it is refused. Bytes
 //! come in as they arrive; nothing is kept but the current line.
 
+use zeroize::Zeroizing;
+
 /// The longest block of header lines, and its most lines.
 pub const HEAD_LIMIT: usize = 16 << 10;
 /// Header lines in one request.
@@ -30,7 +32,8 @@ enum FramingPosition {
 #[derive(Debug, Default)]
 pub struct FramingCheck {
     place: FramingPosition,
-    line: Vec<u8>,
+    /// What has come of a line whose end has not.
+    line: Zeroizing<Vec<u8>>,
     head: FramingHead,
     broken: bool,
 }
@@ -84,16 +87,29 @@ impl FramingCheck {
         let end = bytes.iter().position(|byte| *byte == b'\n');
         let (part, rest) = bytes.split_at(end.map_or(bytes.len(), |end| end + 1));
         self.head.bytes += part.len();
-        self.line.extend_from_slice(part);
-        if self.line.len() > HEAD_LIMIT || self.head.bytes > 4 * HEAD_LIMIT && self.place != FramingPosition::ChunkSize
+        if self.line.len() + part.len() > HEAD_LIMIT
+            || self.head.bytes > 4 * HEAD_LIMIT && self.place != FramingPosition::ChunkSize
         {
             // Too long for the parser as well, which says so; there is nothing left to follow.
             self.broken = true;
-        } else if end.is_some() {
-            let line = std::mem::take(&mut self.line);
-            self.ended(line.trim_ascii_end());
+        } else if end.is_some() && self.line.is_empty() {
+            self.ended(part.trim_ascii_end());
+        } else {
+            self.keep(part);
+            if end.is_some() {
+                let line = std::mem::take(&mut self.line);
+                self.ended(line.trim_ascii_end());
+            }
         }
         rest
+    }
+
+    /// Keeps the beginning of a line. It may hold a key, so none of its copies stays in memory.
+    fn keep(&mut self, part: &[u8]) {
+        let mut longer = Zeroizing::new(Vec::with_capacity(self.line.len() + part.len()));
+        longer.extend_from_slice(&self.line);
+        longer.extend_from_slice(part);
+        self.line = longer;
     }
 
     fn ended(&mut self, line: &[u8]) {

@@ -1,18 +1,20 @@
 //! Who may come in: host, origin, credentials, decided on the head of a request before its body is read.
 //!
-//! Fails closed: what is there twice, cannot be read or is not configured is refused. Every wrong
-//! credential gets the same answer.
+//! Fails closed: what is there twice, cannot be read or is not configured is refused. Every wrong credential gets the
+//! same answer, and one that comes after many others has to wait.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::Instant;
 
 use axum::http::header::{AUTHORIZATION, HOST, HeaderMap, HeaderName, HeaderValue, ORIGIN};
 use axum::http::request::Parts;
 
 use super::keys::{API_KEY_PREFIX, Keyring};
-use super::token::{self, TokenError};
+use super::rate_limit::WrongCredentialLimit;
+use super::token::{TokenError, TokenRules};
 use crate::clock;
-use crate::config::http::{HttpSettings, Secret};
+use crate::config::http::HttpSettings;
 use crate::present::http::HttpError;
 
 /// Where a key travels.
@@ -27,8 +29,9 @@ pub struct Guard {
     hosts: Hosts,
     origins: Vec<String>,
     keyring: Keyring,
-    secret: Option<Secret>,
+    tokens: Option<TokenRules>,
     open: bool,
+    wrong: WrongCredentialLimit,
     /// When a refused token was last written to the log, in milliseconds of the epoch.
     refusal_logged: AtomicI64,
 }
@@ -50,15 +53,16 @@ impl Guard {
             hosts: Hosts { port: address.port(), loopback, further },
             origins: settings.allowed_origins.value.clone(),
             keyring,
-            secret: settings.jwt_secret.value.clone(),
+            tokens: TokenRules::of(settings),
             open: settings.allow_unauthenticated.value && loopback,
+            wrong: WrongCredentialLimit::default(),
             refusal_logged: AtomicI64::default(),
         }
     }
 
     /// Whether nobody can come in.
     pub fn is_shut(&self) -> bool {
-        !self.open && self.secret.is_none() && self.keyring.is_empty()
+        !self.open && self.tokens.is_none() && self.keyring.is_empty()
     }
 
     /// The names under which we may be called; `None`: any.
@@ -94,12 +98,16 @@ impl Guard {
         self.hosts.loopback && host.is_some_and(|host| origin.strip_prefix("http://") == Some(host))
     }
 
-    /// One good credential is enough.
-    pub fn credentials(&self, headers: &HeaderMap) -> Result<(), HttpError> {
-        let doubled = [API_KEY, AUTHORIZATION].iter().any(|name| headers.get_all(name).iter().count() > 1);
+    /// One good credential is enough, and never waits; wrong ones of one peer do. None at all is no attempt.
+    pub fn credentials(&self, headers: &HeaderMap, peer: IpAddr) -> Result<(), HttpError> {
+        let sent = [API_KEY, AUTHORIZATION].map(|name| headers.get_all(name).iter().count());
         let key = headers.get(API_KEY).is_some_and(|value| self.is_key(value));
         let bearer = headers.get(AUTHORIZATION).is_some_and(|value| self.is_bearer(value));
-        if !doubled && (self.open || key || bearer) { Ok(()) } else { Err(HttpError::Credentials) }
+        if sent.iter().all(|count| *count < 2) && (self.open || key || bearer) {
+            return Ok(());
+        }
+        let wait = if sent == [0, 0] { None } else { self.wrong.count(peer, Instant::now()) };
+        Err(wait.map_or(HttpError::Credentials, |wait| HttpError::TooManyWrong { seconds: wait.as_secs().max(1) }))
     }
 
     fn is_key(&self, value: &HeaderValue) -> bool {
@@ -114,9 +122,9 @@ impl Guard {
         if token.starts_with(API_KEY_PREFIX) {
             return self.keyring.has_created(token);
         }
-        let Some(secret) = &self.secret else { return false };
+        let Some(tokens) = &self.tokens else { return false };
         let now = clock::epoch_millis();
-        match token::check(token, secret.reveal().as_bytes(), now as f64 / 1000.0) {
+        match tokens.check(token, now as f64 / 1000.0) {
             Ok(()) => true,
             Err(why) => {
                 self.log_refusal(why, now);
@@ -192,6 +200,7 @@ mod tests {
     }
 
     const HERE: &str = "127.0.0.1:4001";
+    const PEER: IpAddr = IpAddr::V4(std::net::Ipv4Addr::LOCALHOST);
 
     #[track_caller]
     fn check_host(guard: &Guard, host: &str, allowed: bool) {
@@ -253,7 +262,7 @@ mod tests {
     #[test]
     fn keys_are_whole_and_exact() {
         let keyed = guard(HERE, &[("API_KEYS", "one, ,two")]);
-        let with = |headers: &[(&str, &str)]| keyed.credentials(&parts("/", headers).headers).is_ok();
+        let with = |headers: &[(&str, &str)]| keyed.credentials(&parts("/", headers).headers, PEER).is_ok();
         assert!(with(&[("x-api-key", "one")]) && with(&[("x-api-key", "two")]));
         for key in ["", " ", "One", "on", "onee", "one,two", "one ", ","] {
             assert!(!with(&[("x-api-key", key)]), "`{key}`");
@@ -266,12 +275,30 @@ mod tests {
     }
 
     #[test]
+    fn guessing_is_slowed_and_knowing_is_not() {
+        let keyed = guard(HERE, &[("API_KEYS", "one")]);
+        let with = |headers: &[(&str, &str)]| keyed.credentials(&parts("/", headers).headers, PEER);
+        for _ in 0..20 {
+            assert_eq!(with(&[("x-api-key", "wrong")]), Err(HttpError::Credentials));
+        }
+        let slowed = |answer| matches!(answer, Err(HttpError::TooManyWrong { seconds: 1..=60 }));
+        assert!(slowed(with(&[("x-api-key", "wrong")])) && slowed(with(&[("authorization", "Bearer wrong")])));
+        assert!(slowed(with(&[("x-api-key", "one"), ("x-api-key", "one")])), "a doubled one is wrong");
+        assert_eq!(with(&[("x-api-key", "one")]), Ok(()));
+        assert_eq!(with(&[]), Err(HttpError::Credentials));
+        assert_eq!(
+            keyed.credentials(&parts("/", &[("x-api-key", "")]).headers, [127, 0, 0, 2].into()),
+            Err(HttpError::Credentials)
+        );
+    }
+
+    #[test]
     fn open_doors_are_for_this_machine_only() {
         let open = [("ALLOW_UNAUTHENTICATED", "true")];
         let bare = parts("/", &[]).headers;
-        assert!(guard(HERE, &open).credentials(&bare).is_ok());
-        assert!(guard("0.0.0.0:80", &open).credentials(&bare).is_err());
-        assert!(guard(HERE, &[("ALLOW_UNAUTHENTICATED", "yes")]).credentials(&bare).is_err());
-        assert!(guard(HERE, &[]).credentials(&bare).is_err());
+        assert!(guard(HERE, &open).credentials(&bare, PEER).is_ok());
+        assert!(guard("0.0.0.0:80", &open).credentials(&bare, PEER).is_err());
+        assert!(guard(HERE, &[("ALLOW_UNAUTHENTICATED", "yes")]).credentials(&bare, PEER).is_err());
+        assert!(guard(HERE, &[]).credentials(&bare, PEER).is_err());
     }
 }

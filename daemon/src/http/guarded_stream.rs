@@ -11,13 +11,12 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf as _, Bytes};
-use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Sleep, sleep};
 
 use super::answer;
-use super::framing::FramingCheck;
+use super::serve::HttpCaller;
 use crate::present::http::HttpError;
 
 /// How long a head may take from its first byte to its last.
@@ -28,7 +27,7 @@ const STALL_TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Debug)]
 pub struct GuardedStream {
     stream: TcpStream,
-    framing: Arc<Mutex<FramingCheck>>,
+    caller: Arc<HttpCaller>,
     head_time: Option<Pin<Box<Sleep>>>,
     unread_time: Option<Pin<Box<Sleep>>>,
     /// What is unwritten of an answer of ours that goes out in place of the parser's.
@@ -36,13 +35,13 @@ pub struct GuardedStream {
 }
 
 impl GuardedStream {
-    /// Follows a connection; the framing tells others what was seen.
-    pub fn new(stream: TcpStream, framing: Arc<Mutex<FramingCheck>>) -> Self {
-        Self { stream, framing, head_time: None, unread_time: None, instead: None }
+    /// Follows a connection; the caller's framing tells others what was seen.
+    pub fn new(stream: TcpStream, caller: Arc<HttpCaller>) -> Self {
+        Self { stream, caller, head_time: None, unread_time: None, instead: None }
     }
 
     fn follow(&mut self, bytes: &[u8]) {
-        let mut framing = self.framing.lock();
+        let mut framing = self.caller.framing.lock();
         framing.take(bytes);
         if !framing.is_in_head() {
             self.head_time = None;

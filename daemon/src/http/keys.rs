@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use subtle::{Choice, ConstantTimeEq as _};
 use trellis_protocol::{Failure, FailureKind};
+use zeroize::Zeroizing;
 
 use crate::clock;
 use crate::config::http::Secret;
@@ -55,9 +56,11 @@ pub fn list(path: &Path) -> Result<Vec<ApiKey>, Failure> {
 }
 
 /// Makes a key and returns it: the only time that it is seen.
-pub fn create(path: &Path, name: &str) -> Result<(ApiKey, String), Failure> {
+pub fn create(path: &Path, name: &str) -> Result<(ApiKey, Zeroizing<String>), Failure> {
     let secret = secret().map_err(|error| write_failure(&error))?;
-    let key = format!("{API_KEY_PREFIX}{}", hex(&secret));
+    let mut key = Zeroizing::new(String::with_capacity(API_KEY_PREFIX.len() + 2 * secret.len()));
+    key.push_str(API_KEY_PREFIX);
+    push_hex(&mut key, secret.as_slice());
     let digest = digest(&key);
     let made = ApiKey {
         id: digest[..8].to_owned(),
@@ -96,19 +99,23 @@ fn write_failure(error: &io::Error) -> Failure {
 }
 
 /// Bytes that nobody can guess, from the system's own source.
-fn secret() -> io::Result<[u8; 24]> {
-    let mut bytes = [0; 24];
-    File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+fn secret() -> io::Result<Zeroizing<[u8; 24]>> {
+    let mut bytes = Zeroizing::new([0; 24]);
+    File::open("/dev/urandom")?.read_exact(bytes.as_mut_slice())?;
     Ok(bytes)
 }
 
 /// What is compared instead of a key: as long for every key, so that its length tells nothing.
 fn digest(key: &str) -> String {
-    hex(&Sha256::digest(key.as_bytes()))
+    let mut digest = String::with_capacity(64);
+    push_hex(&mut digest, &Sha256::digest(key.as_bytes()));
+    digest
 }
 
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+/// Within the text's capacity, so that no copy of what it holds is left behind.
+fn push_hex(text: &mut String, bytes: &[u8]) {
+    let digit = |number: u8| char::from_digit(number.into(), 16).unwrap_or_default();
+    bytes.iter().for_each(|byte| text.extend([digit(byte >> 4), digit(byte & 15)]));
 }
 
 /// The keys that a running daemon takes.
@@ -199,7 +206,7 @@ mod tests {
         assert!(revoke(&path, &first.id).expect("revoked") && !revoke(&path, &first.id).expect("gone already"));
         assert!(!ring.has(&key) && ring.has(&other));
         let text = std::fs::read_to_string(&path).expect("text");
-        assert!(!text.contains(&other), "the key itself is kept nowhere");
+        assert!(!text.contains(other.as_str()), "the key itself is kept nowhere");
         let mode = std::fs::metadata(&path).expect("there").permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
     }

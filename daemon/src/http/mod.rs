@@ -21,6 +21,12 @@ pub mod framing;
 /// A guarded stream under the HTTP parser.
 pub mod guarded_stream;
 
+/// Who stays when there is no room for another connection.
+pub mod connections;
+
+/// Guessing is slow.
+pub mod rate_limit;
+
 /// Connections, as many as there is room for.
 pub mod serve;
 

@@ -1,8 +1,8 @@
-//! Connections: accepted as long as there is room, each with its own limits, and ended gently when the
-//! daemon leaves.
+//! Connections: accepted as long as there is room or somebody makes room, each with its own limits, and ended gently
+//! when the daemon leaves.
 
 use std::convert::Infallible;
-use std::net::TcpListener;
+use std::net::{IpAddr, TcpListener};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,17 +16,15 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use parking_lot::Mutex;
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
 use super::answer::{answer, raw_response};
+use super::connections::{ConnectionPlace, ConnectionTable};
 use super::framing::{FramingCheck, HEAD_LIMIT, HEAD_LINES};
 use super::guarded_stream::GuardedStream;
 use super::{Gateway, routes};
 use crate::present::http::HttpError;
 
-/// Connections at once; further ones are told to come back.
-const MAX_CONNECTIONS: usize = 512;
 /// How long a connection may lie idle between two requests.
 const KEEP_ALIVE_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long what is being worked on may take when we leave.
@@ -42,22 +40,19 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) -> std::io::Res
     let leaving = gateway.engine.lifecycle.leaving().clone();
     let connections = TaskTracker::new();
     let router = routes::router(Arc::clone(&gateway));
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let table = Arc::new(ConnectionTable::default());
     loop {
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             () = leaving.cancelled() => break,
         };
         match accepted {
-            Ok((stream, _)) => match Arc::clone(&room).try_acquire_owned() {
-                Ok(place) => {
-                    let (gateway, router) = (Arc::clone(&gateway), router.clone());
-                    connections.spawn(async move {
-                        connection(gateway, router, stream).await;
-                        drop(place);
-                    });
+            Ok((stream, peer)) => match table.admit() {
+                Some(place) => {
+                    let caller = Arc::new(HttpCaller { peer: peer.ip(), place, framing: Mutex::default() });
+                    connections.spawn(connection(Arc::clone(&gateway), router.clone(), stream, caller));
                 }
-                Err(_) => {
+                None => {
                     let _ = stream.try_write(&raw_response(&HttpError::Busy));
                 }
             },
@@ -76,14 +71,23 @@ pub async fn serve(gateway: Arc<Gateway>, listener: TcpListener) -> std::io::Res
     Ok(())
 }
 
-async fn connection(gateway: Arc<Gateway>, router: Router, stream: TcpStream) {
+/// Who is at the other end of a connection, as far as requests must know.
+#[derive(Debug)]
+pub struct HttpCaller {
+    pub peer: IpAddr,
+    pub place: ConnectionPlace,
+    /// Where the connection's requests begin and end.
+    pub framing: Mutex<FramingCheck>,
+}
+
+async fn connection(gateway: Arc<Gateway>, router: Router, stream: TcpStream, caller: Arc<HttpCaller>) {
     let _ = stream.set_nodelay(true);
-    let framing = Arc::new(Mutex::new(FramingCheck::default()));
-    let wire = GuardedStream::new(stream, Arc::clone(&framing));
+    let wire = GuardedStream::new(stream, Arc::clone(&caller));
     let leaving = gateway.engine.lifecycle.leaving().clone();
+    let answering = Arc::clone(&caller);
     let service = service_fn(move |request: Request<Incoming>| {
-        let (gateway, router, unsure) = (Arc::clone(&gateway), router.clone(), framing.lock().is_broken());
-        async move { Ok::<_, Infallible>(answer(&gateway, router, request.map(Body::new), unsure).await) }
+        let (gateway, router, caller) = (Arc::clone(&gateway), router.clone(), Arc::clone(&answering));
+        async move { Ok::<_, Infallible>(answer(&gateway, router, request.map(Body::new), &caller).await) }
     });
     let mut builder = http1::Builder::new();
     builder
@@ -94,6 +98,7 @@ async fn connection(gateway: Arc<Gateway>, router: Router, stream: TcpStream) {
     let mut serving = pin!(builder.serve_connection(TokioIo::new(wire), service));
     let ended = tokio::select! {
         ended = serving.as_mut() => ended,
+        () = caller.place.evicted() => return,
         () = leaving.cancelled() => {
             serving.as_mut().graceful_shutdown();
             serving.await

@@ -1,12 +1,17 @@
-//! Whether a JSON Web Token is good: bytes, secret and time in, yes or what is wrong with it out.
+//! Whether a JSON Web Token is good: bytes, rules and time in, yes or what is wrong with it out.
 //!
 //! The algorithm is ours, never the token's choice; headers that ask for more than a signature are
 //! refused before any claim is read, and only the one canonical spelling of each part is taken.
+
+use std::fmt;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use jsonwebtoken::{Algorithm, DecodingKey};
 use serde_json::{Map, Value};
+use zeroize::Zeroizing;
+
+use crate::config::http::HttpSettings;
 
 /// Longer tokens are not looked at.
 pub const TOKEN_LIMIT: usize = 8 << 10;
@@ -34,29 +39,74 @@ pub enum TokenError {
     Expired,
     #[error("its `nbf` or `iat` lies ahead or is no number")]
     NotYet,
+    #[error("its `iss` is not the one in JWT_ISSUER")]
+    Issuer,
+    #[error("its `aud` does not name the one in JWT_AUDIENCE")]
+    Audience,
 }
 
-/// Whether the token was signed with this secret and holds at this time, in seconds of the epoch.
-pub fn check(token: &str, secret: &[u8], now: f64) -> Result<(), TokenError> {
-    if token.len() > TOKEN_LIMIT {
-        return Err(TokenError::TooLong);
+/// What a token has to fulfil.
+pub struct TokenRules {
+    /// Wiped when it is dropped.
+    key: DecodingKey,
+    issuer: Option<String>,
+    audience: Option<String>,
+}
+
+impl fmt::Debug for TokenRules {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("TokenRules").finish_non_exhaustive()
     }
-    let (message, signature) = token.rsplit_once('.').ok_or(TokenError::Malformed)?;
-    let (header, payload) = message.split_once('.').ok_or(TokenError::Malformed)?;
-    let header = object(header)?;
-    if header.get("alg").and_then(Value::as_str) != Some("HS256") {
-        return Err(TokenError::Algorithm);
+}
+
+impl TokenRules {
+    /// The rules in the settings; `None` if there is no secret, so that no token is good.
+    pub fn of(settings: &HttpSettings) -> Option<Self> {
+        let key = DecodingKey::from_secret(settings.jwt_secret.value.as_ref()?.reveal().as_bytes());
+        let (issuer, audience) = (settings.jwt_issuer.value.clone(), settings.jwt_audience.value.clone());
+        Some(Self { key, issuer, audience })
     }
-    if REFUSED_FIELDS.iter().any(|field| header.contains_key(*field)) {
-        return Err(TokenError::HeaderField);
+
+    /// Whether the token was signed with the secret, holds at this time, in seconds of the epoch, and is meant for us.
+    pub fn check(&self, token: &str, now: f64) -> Result<(), TokenError> {
+        if token.len() > TOKEN_LIMIT {
+            return Err(TokenError::TooLong);
+        }
+        let (message, signature) = token.rsplit_once('.').ok_or(TokenError::Malformed)?;
+        let (header, payload) = message.split_once('.').ok_or(TokenError::Malformed)?;
+        let header = object(header)?;
+        if header.get("alg").and_then(Value::as_str) != Some("HS256") {
+            return Err(TokenError::Algorithm);
+        }
+        if REFUSED_FIELDS.iter().any(|field| header.contains_key(*field)) {
+            return Err(TokenError::HeaderField);
+        }
+        decode(signature).ok_or(TokenError::Malformed)?;
+        let signed = jsonwebtoken::crypto::verify(signature, message.as_bytes(), &self.key, Algorithm::HS256);
+        if !signed.unwrap_or(false) {
+            return Err(TokenError::Signature);
+        }
+        let claims = object(payload)?;
+        check_times(&claims, now)?;
+        self.check_parties(&claims)
     }
-    decode(signature).ok_or(TokenError::Malformed)?;
-    let key = DecodingKey::from_secret(secret);
-    let signed = jsonwebtoken::crypto::verify(signature, message.as_bytes(), &key, Algorithm::HS256);
-    if !signed.unwrap_or(false) {
-        return Err(TokenError::Signature);
+
+    /// Who made it and for whom, as far as that is set.
+    fn check_parties(&self, claims: &Map<String, Value>) -> Result<(), TokenError> {
+        let names = |claim: &Value, wanted: &str| match claim {
+            Value::Array(names) => names.iter().any(|name| name == wanted),
+            name => name == wanted,
+        };
+        let issuer = claims.get("iss").unwrap_or(&Value::Null);
+        if self.issuer.as_deref().is_some_and(|wanted| issuer != wanted) {
+            return Err(TokenError::Issuer);
+        }
+        let audience = claims.get("aud").unwrap_or(&Value::Null);
+        if self.audience.as_deref().is_some_and(|wanted| !names(audience, wanted)) {
+            return Err(TokenError::Audience);
+        }
+        Ok(())
     }
-    check_times(&object(payload)?, now)
 }
 
 /// `exp` must be there and lie ahead; `nbf` and `iat` must not.
@@ -77,8 +127,8 @@ fn object(part: &str) -> Result<Map<String, Value>, TokenError> {
 }
 
 /// Base64url without padding, in its only spelling: no stray bits at the end, nothing else in between.
-fn decode(text: &str) -> Option<Vec<u8>> {
-    BASE64_URL_SAFE_NO_PAD.decode(text).ok().filter(|bytes| !bytes.is_empty())
+fn decode(text: &str) -> Option<Zeroizing<Vec<u8>>> {
+    BASE64_URL_SAFE_NO_PAD.decode(text).ok().map(Zeroizing::new).filter(|bytes| !bytes.is_empty())
 }
 
 #[cfg(test)]
@@ -118,8 +168,12 @@ mod tests {
         json!({ "alg": "HS256", "typ": "JWT" })
     }
 
+    fn rules(secret: &[u8]) -> TokenRules {
+        TokenRules { key: DecodingKey::from_secret(secret), issuer: None, audience: None }
+    }
+
     fn is_good(token: &str, secret: &[u8], now: f64) -> bool {
-        super::check(token, secret, now).is_ok()
+        rules(secret).check(token, now).is_ok()
     }
 
     #[track_caller]
@@ -144,13 +198,36 @@ mod tests {
 
     #[test]
     fn the_log_can_say_what_is_wrong() {
-        let why = |claims: Value| super::check(&token(&plain(), &claims), SECRET, NOW).err();
+        let why = |claims: Value| rules(SECRET).check(&token(&plain(), &claims), NOW).err();
         assert_eq!(why(json!({})), Some(TokenError::NoExpiry));
         assert_eq!(why(json!({ "exp": NOW - 60.0 })), Some(TokenError::Expired));
         assert_eq!(why(json!({ "exp": NOW + 60.0, "nbf": NOW + 60.0 })), Some(TokenError::NotYet));
         let good = token(&plain(), &json!({ "exp": NOW + 60.0 }));
-        assert_eq!(super::check(&good, b"another secret", NOW), Err(TokenError::Signature));
-        assert_eq!(super::check("a.b", SECRET, NOW), Err(TokenError::Malformed));
+        assert_eq!(rules(b"another secret").check(&good, NOW), Err(TokenError::Signature));
+        assert_eq!(rules(SECRET).check("a.b", NOW), Err(TokenError::Malformed));
+    }
+
+    #[test]
+    fn issuer_and_audience_count_when_they_are_set() {
+        let check = |issuer: Option<&str>, audience: Option<&str>, claims: Value, expected| {
+            let (issuer, audience) = (issuer.map(str::to_owned), audience.map(str::to_owned));
+            let rules = TokenRules { issuer, audience, ..rules(SECRET) };
+            let mut claims = claims;
+            claims["exp"] = json!(NOW + 60.0);
+            assert_eq!(rules.check(&token(&plain(), &claims), NOW), expected, "{claims}");
+        };
+        check(None, None, json!({ "iss": "a", "aud": 3 }), Ok(()));
+        check(Some("a"), None, json!({ "iss": "a" }), Ok(()));
+        for wrong in [json!({}), json!({ "iss": "b" }), json!({ "iss": ["a"] }), json!({ "iss": null })] {
+            check(Some("a"), None, wrong, Err(TokenError::Issuer));
+        }
+        check(None, Some("t"), json!({ "aud": "t" }), Ok(()));
+        check(None, Some("t"), json!({ "aud": ["s", 3, "t"] }), Ok(()));
+        for wrong in [json!({}), json!({ "aud": "T" }), json!({ "aud": [] }), json!({ "aud": { "t": "t" } })] {
+            check(None, Some("t"), wrong, Err(TokenError::Audience));
+        }
+        check(Some("a"), Some("t"), json!({ "iss": "a", "aud": "t" }), Ok(()));
+        check(Some("a"), Some("t"), json!({ "iss": "a" }), Err(TokenError::Audience));
     }
 
     #[test]
@@ -204,7 +281,7 @@ mod tests {
     proptest! {
         #[test]
         fn decoding_reverses_encoding_and_nothing_else(bytes in proptest::collection::vec(any::<u8>(), 1..80), noise in ".{0,40}") {
-            prop_assert_eq!(decode(&encode(&bytes)), Some(bytes));
+            prop_assert_eq!(decode(&encode(&bytes)), Some(Zeroizing::new(bytes)));
             if let Some(decoded) = decode(&noise) {
                 prop_assert_eq!(encode(&decoded), noise);
             }

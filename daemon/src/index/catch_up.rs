@@ -31,10 +31,12 @@ impl IndexThread {
 
     /// Makes what is known of a tree equal to the disk.
     pub(crate) fn catch_up(&mut self, tree: TreeId) -> Result<(), IndexCorrupt> {
+        let root = self.overlay.index_state.lock().trees[tree as usize].root.clone();
         let compared = self.diff_tree(tree, Reread::Changed, Scan::Known, None, None);
         let mut index_state = self.overlay.index_state.lock();
         let state = &mut index_state.trees[tree as usize];
-        if compared.is_ok() {
+        // One that does not answer is announced again when it does.
+        if compared.is_ok() && !self.trees.disks().is_silent(&root) {
             state.state = CatchUpState::Ready;
             if !std::mem::replace(&mut state.compared, true) {
                 state.digests_at_last_reindex.clear();
@@ -56,6 +58,9 @@ impl IndexThread {
         reporter: Option<&ProgressReporter>,
     ) -> Result<Result<(), Cancelled>, IndexCorrupt> {
         let root = self.overlay.index_state.lock().trees[tree as usize].root.clone();
+        if !self.trees.disks().answers(&root) {
+            return Ok(Ok(()));
+        }
         let (mut there, mut changed) = (HashSet::new(), Vec::new());
         // From here on, every change is told.
         if let Some(files) = self.trees.list(&root, scan, SCAN_TIMEOUT) {
@@ -74,6 +79,9 @@ impl IndexThread {
                 }
                 there.insert(path);
             }
+        }
+        if self.trees.disks().is_silent(&root) {
+            return Ok(Ok(()));
         }
         let gone: Vec<Arc<str>> = {
             let index_state = self.overlay.index_state.lock();

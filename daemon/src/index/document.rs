@@ -62,6 +62,8 @@ pub(crate) struct ParsedDocument {
     pub(crate) names: Vec<String>,
     /// Of each item.
     pub(crate) labels: Vec<ItemLabels>,
+    /// What its owner should know about the file, as words behind its name.
+    pub(crate) problem: Option<&'static str>,
 }
 
 /// What an item is called.
@@ -123,7 +125,7 @@ impl ParsedDocument {
         let has_names =
             source.has_documents() && chunks.iter().any(|chunk| chunk.heading.is_some() || !chunk.content.is_empty());
         let names = if has_names { vec![facts.title, facts.stem] } else { Vec::new() };
-        Self { entry: Arc::new(entry), text, chunks, names, labels }
+        Self { entry: Arc::new(entry), text, chunks, names, labels, problem: facts.problem }
     }
 
     /// The item of a chunk, if there are any.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use trellis_protocol::control::Progress;
 
 use super::IndexEvent;
-use super::document::{DocumentRecord, ParsedDocument, TreeId};
+use super::document::{DocumentRecord, TreeId};
 use super::document_log::DocumentLogBatch;
 use super::main_index::Segment;
 use super::overlay::OverlayDocument;
@@ -135,12 +135,12 @@ impl IndexThread {
                 }
             }
             let Some((root, source, known)) = self.overlay.known(tree, path) else { continue };
-            let is_known = |stamp| which == Reread::Changed && known.as_ref().map(|it| it.stamp) == Some(stamp);
-            match self.overlay.read_unless_known(&root, path, is_known) {
+            let known_stamp = known.as_ref().map(|known| known.stamp).filter(|_| which == Reread::Changed);
+            match self.overlay.read_unless_known(&root, path, known_stamp) {
                 Ok(None) => {}
                 Ok(Some(seen)) => {
                     self.overlay.note_age(tree, path, &seen.stamp);
-                    let document = ParsedDocument::read(tree, path, seen, source, &self.overlay.search.names);
+                    let document = self.overlay.parse(tree, path, seen, source);
                     let slot = {
                         let mut index_state = self.overlay.index_state.lock();
                         let old = index_state.trees[tree as usize].files.get(path).and_then(|known| known.slot);

@@ -182,7 +182,12 @@ impl SearchIndex {
         let search = Arc::new(IndexSearch::default());
         Self {
             home,
-            overlay: Arc::new(OverlayWriter::new(Arc::clone(&search), tasks.clone(), Box::new(tell))),
+            overlay: Arc::new(OverlayWriter::new(
+                Arc::clone(&search),
+                Arc::clone(trees.disks()),
+                tasks.clone(),
+                Box::new(tell),
+            )),
             search,
             tasks,
             waiting: Mutex::new(Some(inbox)),

@@ -55,7 +55,8 @@ pub(crate) fn create(home: &Path, why: Option<String>) -> OpenedIndex {
         let directory = home.join(&name);
         state_files::make_directory(&directory).map_err(|error| error.to_string())?;
         let store = TantivyStore::create(Some(directory)).map_err(|error| error.to_string())?;
-        state_files::replace(&home.join(CURRENT_INDEX_FILE), name.as_bytes()).map_err(|error| error.to_string())?;
+        state_files::replace_unflushed(&home.join(CURRENT_INDEX_FILE), name.as_bytes())
+            .map_err(|error| error.to_string())?;
         Ok::<_, String>(store)
     })();
     match made {

@@ -25,7 +25,7 @@ use super::state::{CatchUpState, IndexState};
 use super::write::{IndexCorrupt, catch_corruption};
 use super::{IndexCommand, IndexEvent};
 use crate::clock;
-use crate::disk::{Digest, FileContent, FileStamp, ReadError, RelativePath, RootDir, SymlinkPolicy};
+use crate::disk::{Digest, Disks, FileContent, FileStamp, ReadError, RelativePath, RootDir, SymlinkPolicy};
 use crate::locks::KeyedLocks;
 use crate::trees::{Change, ChangeKind};
 
@@ -48,6 +48,7 @@ pub(crate) struct OverlayWriter {
     pub(crate) state_changed: Condvar,
     pub(crate) backlog: Backlog,
     pub(crate) last_problem: Mutex<Option<String>>,
+    disks: Arc<Disks>,
     reading: KeyedLocks<(TreeId, Arc<str>)>,
     /// Files that may have changed again within the same tick of their times, and when to read them again.
     unsettled: Mutex<BTreeMap<(TreeId, Arc<str>), Instant>>,
@@ -61,11 +62,13 @@ pub(crate) struct OverlayWriter {
 impl OverlayWriter {
     pub(crate) fn new(
         search: Arc<IndexSearch>,
+        disks: Arc<Disks>,
         tasks: Sender<IndexCommand>,
         on_event: Box<dyn Fn(IndexEvent) + Send + Sync>,
     ) -> Self {
         Self {
             search,
+            disks,
             index_state: Mutex::default(),
             state_changed: Condvar::new(),
             backlog: Backlog::default(),
@@ -83,7 +86,9 @@ impl OverlayWriter {
     pub(crate) fn fill(&self, names: Vec<Arc<str>>, mut trees: Vec<TreeRecord>, main: MainIndex) {
         let oldest = today() - MAX_UNUSED_DAYS;
         for tree in trees.iter_mut().filter(|tree| tree.last_used < oldest) {
-            if matches!(RootDir::open(Path::new(&tree.root)), Err(ReadError::TreeMissing)) {
+            let root = tree.root.clone();
+            let opened = self.disks.run_bounded(Path::new(&*tree.root), move || RootDir::open(Path::new(&root)));
+            if matches!(opened, Some(Err(ReadError::TreeMissing))) {
                 *tree = TreeRecord::default();
             }
         }
@@ -157,8 +162,8 @@ impl OverlayWriter {
     fn update_document(&self, tree: TreeId, path: &Arc<str>, is_settled: bool, is_gone: bool) -> Option<FileStamp> {
         let (root, source, known) = self.known(tree, path)?;
         let known = known.as_deref();
-        let is_known = |stamp| is_settled && known.is_some_and(|entry| entry.stamp == stamp);
-        match self.read_unless_known(&root, path, is_known) {
+        let known_stamp = known.map(|entry| entry.stamp).filter(|_| is_settled);
+        match self.read_unless_known(&root, path, known_stamp) {
             Ok(None) => None,
             Ok(Some(seen)) => {
                 let stamp = seen.stamp;
@@ -169,7 +174,7 @@ impl OverlayWriter {
                 Some(stamp)
             }
             // A tree that is away for a moment keeps its documents until somebody says that they are gone.
-            Err(ReadError::TreeMissing | ReadError::Io(_)) if !is_gone => None,
+            Err(ReadError::TreeMissing | ReadError::Io(_)) if !is_gone || self.disks.is_silent(&root) => None,
             // What cannot be read cannot be found.
             Err(_) => {
                 self.forget(tree, path);
@@ -236,23 +241,50 @@ impl OverlayWriter {
         Some((tree.root.clone(), tree.source?, known))
     }
 
-    /// Reads a file, unless its state is a known one.
+    /// Reads a file, unless its state is a known one. Nobody waits for a disk that does not answer.
     pub(crate) fn read_unless_known(
         &self,
         root: &Path,
         path: &str,
-        is_known: impl Fn(FileStamp) -> bool,
+        known: Option<FileStamp>,
     ) -> Result<Option<FileContent>, ReadError> {
         let way = RelativePath::from_components(path).ok_or(ReadError::Missing)?;
-        let file = self.search.roots.open(root)?.open_file(&way, SymlinkPolicy::Refuse)?;
-        if is_known(file.stamp()) {
-            return Ok(None);
+        let (search, directory) = (Arc::clone(&self.search), root.to_owned());
+        let read = move || {
+            let file = search.roots.open(&directory)?.open_file(&way, SymlinkPolicy::Refuse)?;
+            if known == Some(file.stamp()) {
+                return Ok(None);
+            }
+            file.read(MAX_DOCUMENT_BYTES).map(Some)
+        };
+        let read = self.disks.run_bounded(root, read);
+        read.unwrap_or_else(|| Err(ReadError::Io("its disk does not answer".to_owned())))
+    }
+
+    /// What a file says, now that it was read. That something is wrong with it is told once for each text.
+    pub(crate) fn parse(
+        &self,
+        tree: TreeId,
+        path: &Arc<str>,
+        seen: FileContent,
+        source: IndexSource,
+    ) -> ParsedDocument {
+        let document = ParsedDocument::read(tree, path, seen, source, &self.search.names);
+        if let Some(problem) = document.problem {
+            let index_state = self.index_state.lock();
+            let tree = &index_state.trees[tree as usize];
+            let is_new = tree.files.get(path).is_none_or(|known| known.entry.digest != document.entry.digest);
+            let warning = format!("{} `{path}` {problem}", tree.family);
+            drop(index_state);
+            if is_new {
+                (self.on_event)(IndexEvent::Warning(warning));
+            }
         }
-        file.read(MAX_DOCUMENT_BYTES).map(Some)
+        document
     }
 
     fn add_to_overlay(&self, tree: TreeId, path: &Arc<str>, seen: FileContent, source: IndexSource) {
-        let document = ParsedDocument::read(tree, path, seen, source, &self.search.names);
+        let document = self.parse(tree, path, seen, source);
         let mut shades = self.variant_emitters.lock().pop().unwrap_or_default();
         let overlay = Arc::new(OverlayDocument::new(document, &mut shades));
         self.variant_emitters.lock().push(shades);
@@ -311,7 +343,7 @@ mod tests {
         let document = |tree: TreeId| Some(Arc::new(DocumentRecord { tree, ..(*entry("a.md")).clone() }));
         let main = MainIndex::new((0..3).map(document).collect(), Vec::new());
         let (tasks, _) = crossbeam_channel::unbounded();
-        let writer = OverlayWriter::new(Arc::default(), tasks, Box::new(|_| {}));
+        let writer = OverlayWriter::new(Arc::default(), Arc::default(), tasks, Box::new(|_| {}));
         writer.fill(Vec::new(), trees, main);
         let mut index_state = writer.index_state.lock();
         assert_eq!(index_state.documents_per_tree(), [(gone, "vibe".into(), 1), (there, "vibe".into(), 1)]);

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use scope::ScopedTree;
+use scope::{Scoped, ScopedTree};
 use tree::{Freshness, StoredTree};
 
 use crate::disk::{
@@ -35,6 +35,7 @@ use crate::families::item_set::{
     ItemScope, ItemSet, ItemTreeView, Items, ItemsError, ItemsRequest, OpenRequest, OpenedFile, OpenedItem, OpenedUri,
 };
 use crate::families::need::ReadContext;
+use crate::projects::ProjectNames;
 use crate::trees::{Change, ChangeSubscriber, Trees};
 
 /// Trees in which nobody works are compared with the disk within this time, all together.
@@ -46,28 +47,37 @@ const OWN_TIMEOUT: Duration = Duration::from_secs(20);
 pub struct ItemStore {
     families: Arc<[FamilyDescriptor]>,
     trees: Arc<Trees>,
-    roots: RootDirCache,
+    roots: Arc<RootDirCache>,
     stored: Mutex<HashMap<(&'static str, PathBuf), Arc<StoredTree>>>,
 }
 
 impl ItemStore {
     pub fn new(families: Arc<[FamilyDescriptor]>, trees: Arc<Trees>) -> Self {
-        Self { families, trees, roots: RootDirCache::default(), stored: Mutex::default() }
+        Self { families, trees, roots: Arc::default(), stored: Mutex::default() }
     }
 
-    /// Brings trees up to date; returns their items, and which projects could not be compared in time.
-    fn views(&self, scoped: Vec<ScopedTree>) -> (Vec<ItemTreeView>, Vec<String>) {
+    /// Brings trees up to date; returns their items, and which projects could not be compared in time. A tree whose
+    /// disk falls silent meanwhile is left out, unless the call depends on it.
+    fn views(&self, scoped: Scoped) -> (Vec<ItemTreeView>, Vec<String>) {
         // Begun before anything else, so that its event comes back meanwhile.
         let barrier = self.trees.begin_barrier();
         let began = Instant::now();
-        let (mut views, mut stale) = (Vec::with_capacity(scoped.len()), Vec::new());
-        for tree in scoped {
+        let (mut views, mut stale) = (Vec::with_capacity(scoped.trees.len()), scoped.silent);
+        for tree in scoped.trees {
             let stored = self.stored(&tree);
             let timeout = if tree.is_own { OWN_TIMEOUT } else { COMPARE_TIMEOUT };
             let deadline = began + timeout;
-            let (files, freshness) = stored.refresh(&self.trees, &self.roots, barrier, deadline);
-            if freshness == Freshness::Stale {
+            let refresh = {
+                let (stored, trees, roots) = (Arc::clone(&stored), Arc::clone(&self.trees), Arc::clone(&self.roots));
+                move || stored.refresh(&trees, &roots, barrier, deadline)
+            };
+            let refreshed =
+                if tree.is_needed { Some(refresh()) } else { self.trees.disks().run_bounded(&tree.root, refresh) };
+            if !matches!(refreshed, Some((_, Freshness::Fresh))) {
                 stale.push(tree.shown_project.clone());
+            }
+            let Some((files, freshness)) = refreshed else { continue };
+            if freshness == Freshness::Stale {
                 StoredTree::refresh_in_background(&stored, &self.trees);
             }
             views.push(tree.view(files));
@@ -75,6 +85,13 @@ impl ItemStore {
         stale.sort();
         stale.dedup();
         (views, stale)
+    }
+
+    /// Every known project by its name, with the session's own.
+    fn names(context: &ReadContext<'_>) -> Result<ProjectNames, ItemsError> {
+        let disk = &context.disk;
+        disk.session.all().try_for_each(|directory| disk.require_local(directory)).map_err(ItemsError::Read)?;
+        Ok(disk.projects.names(&disk.session))
     }
 
     fn stored(&self, tree: &ScopedTree) -> Arc<StoredTree> {
@@ -86,8 +103,8 @@ impl ItemStore {
     }
 
     fn set(&self, scope: &ItemScope, context: &ReadContext<'_>) -> Result<ItemSet, ItemsError> {
-        let names = context.disk.projects.names(&context.disk.session);
-        let scoped = scope::trees(scope, &names, &self.families, context)?;
+        let names = Self::names(context)?;
+        let scoped = scope::trees(scope, &names, &self.families, context, self.trees.disks())?;
         let (trees, stale) = self.views(scoped);
         Ok(ItemSet { families: Arc::clone(&self.families), names, trees, stale })
     }
@@ -100,19 +117,21 @@ impl Items for ItemStore {
 
     fn open(&self, request: &OpenRequest, context: &ReadContext<'_>) -> Result<OpenedUri, ItemsError> {
         let address = address::parse(&request.uri, &self.families).ok_or(ItemsError::InvalidAddress)?;
+        let names = Self::names(context)?;
         let AddressedItem::Item { key, .. } = &address.target else {
-            return resource::read(&request.uri, &address, &self.families, context).map(OpenedUri::Resource);
+            return resource::read(&request.uri, &address, &names, &self.families, context).map(OpenedUri::Resource);
         };
-        let names = context.disk.projects.names(&context.disk.session);
-        let scoped = scope::trees_with(&address, &names, &self.families, context)?;
-        let found = scoped.iter().position(|tree| tree.is_wanted && tree.family == address.family);
+        let scoped = scope::trees_with(&address, &names, &self.families, context, self.trees.disks())?;
+        let found = scoped.trees.iter().find(|tree| tree.is_wanted && tree.family == address.family);
         // A family that this surface does not show, or a tree that must not be read.
-        let place = found.ok_or(ItemsError::Read(ReadError::SymlinkRefused)).map_err(|refused| {
+        let found = found.ok_or(ItemsError::Read(ReadError::SymlinkRefused)).map_err(|refused| {
             let is_shown = context.session.sees_items_of(address.family);
             if is_shown { refused } else { ItemsError::InvalidAddress }
         })?;
-        let location = (scoped[place].place.clone(), scoped[place].face, scoped[place].files.clone());
+        let location = (found.place.clone(), found.face, found.files.clone());
         let (trees, stale) = self.views(scoped);
+        let place = trees.iter().position(|tree| tree.is_wanted && tree.family == address.family);
+        let place = place.ok_or_else(|| ItemsError::Read(ReadError::TreeMissing))?;
         let view = &trees[place];
         let project = (view.owner == TreeOwner::Workspace).then(|| workspace_project(view, &address.project));
         let read = |key: &ItemKey| {

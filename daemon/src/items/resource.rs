@@ -12,11 +12,11 @@ use crate::projects::ProjectNames;
 pub(crate) fn read(
     text: &str,
     address: &Address,
+    names: &ProjectNames,
     families: &[FamilyDescriptor],
     context: &ReadContext<'_>,
 ) -> Result<OpenedResource, ItemsError> {
-    let names = context.disk.projects.names(&context.disk.session);
-    if let Some(path) = in_other_project(text, address, &names)? {
+    if let Some(path) = in_other_project(text, address, names)? {
         return in_tree(text, address, &path, families, context);
     }
     // The session's own is known to the family by its shortest name.

@@ -4,7 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::disk::{DiskRequest as _, EntryKind, ReadDirectory, ReadError, SymlinkPolicy, TreeIsSymlink, TreeLocation};
+use crate::disk::{
+    DiskReader, DiskRequest as _, Disks, EntryKind, ReadDirectory, ReadError, SymlinkPolicy, TreeIsSymlink,
+    TreeLocation,
+};
 use crate::families::address::Address;
 use crate::families::item::{ItemFace, TreeFiles, TreeOwner};
 use crate::families::item_set::{ItemFiles, ItemScope, ItemTreeView, ItemsError};
@@ -29,6 +32,8 @@ pub(crate) struct ScopedTree {
     pub(crate) shown_project: String,
     pub(crate) is_own: bool,
     pub(crate) is_wanted: bool,
+    /// Without it the call is refused; others are left out if their disks do not answer.
+    pub(crate) is_needed: bool,
     own_projects: Vec<String>,
     wanted_projects: Option<Vec<String>>,
     worktree: Option<Worktree>,
@@ -66,6 +71,13 @@ impl ScopedTree {
     }
 }
 
+/// What a call is about.
+pub(crate) struct Scoped {
+    pub(crate) trees: Vec<ScopedTree>,
+    /// Projects of which something is left out: a disk does not answer, or is not recovered yet.
+    pub(crate) silent: Vec<String>,
+}
+
 /// Projects that were asked for.
 struct Wanted {
     directories: Vec<PathBuf>,
@@ -79,10 +91,11 @@ pub(crate) fn trees(
     names: &ProjectNames,
     families: &[FamilyDescriptor],
     context: &ReadContext<'_>,
-) -> Result<Vec<ScopedTree>, ItemsError> {
+    disks: &Arc<Disks>,
+) -> Result<Scoped, ItemsError> {
     let wanted = wanted(scope, names, families, context)?;
     let every = wanted.directories.iter().map(PathBuf::as_path).collect::<Vec<_>>();
-    Ok(scoped(&every, &wanted, names, families, context))
+    scoped(&every, &wanted, names, families, context, disks)
 }
 
 /// The tree of an address, and those that its item may be linked with.
@@ -91,7 +104,8 @@ pub(crate) fn trees_with(
     names: &ProjectNames,
     families: &[FamilyDescriptor],
     context: &ReadContext<'_>,
-) -> Result<Vec<ScopedTree>, ItemsError> {
+    disks: &Arc<Disks>,
+) -> Result<Scoped, ItemsError> {
     let face = families.iter().find(|family| family.name == address.family).and_then(|family| family.items);
     let is_workspace = face.is_some_and(|face| (face.tree)(context.session, None).owner == TreeOwner::Workspace);
     let project = match (is_workspace, address.project.as_str()) {
@@ -102,7 +116,7 @@ pub(crate) fn trees_with(
     let directories: Vec<PathBuf> = project.into_iter().collect();
     let around: BTreeSet<&Path> = directories.iter().map(PathBuf::as_path).chain(names.own()).collect();
     let wanted = Wanted { directories: directories.clone(), in_workspace: None };
-    Ok(scoped(&around.into_iter().collect::<Vec<_>>(), &wanted, names, families, context))
+    scoped(&around.into_iter().collect::<Vec<_>>(), &wanted, names, families, context, disks)
 }
 
 /// The session's own project; where a setting names the family's tree, there need not be one.
@@ -139,8 +153,12 @@ fn wanted(
             let path = name
                 .strip_prefix('~')
                 .map_or_else(|| PathBuf::from(name), |rest| home.join(rest.trim_start_matches('/')));
-            let place =
-                TreeLocation::InProject { unless: None, project: ProjectSelector::Named(path), below: PathBuf::new() };
+            let place = TreeLocation::InProject {
+                unless: None,
+                project: ProjectSelector::Named(path),
+                below: PathBuf::new(),
+                links: SymlinkPolicy::FollowInsideTree,
+            };
             let directory = context.disk.tree(&place).map_err(|error| match error {
                 ReadError::NoProject(error) => ItemsError::Project(error),
                 error => ItemsError::Read(error),
@@ -205,10 +223,25 @@ fn scoped(
     names: &ProjectNames,
     families: &[FamilyDescriptor],
     context: &ReadContext<'_>,
-) -> Vec<ScopedTree> {
+    disks: &Arc<Disks>,
+) -> Result<Scoped, ItemsError> {
     let session = context.session;
     let own_projects = names.own().map(own_names).unwrap_or_default();
-    let worktrees = worktrees(directories);
+    let is_needed = |directory: &Path| names.own() == Some(directory) || wanted.directories == [directory];
+    let shown_name = |directory: &Path| names.name(directory).unwrap_or_default().to_owned();
+    let (mut reachable, mut silent) = (Vec::with_capacity(directories.len()), Vec::new());
+    for directory in directories {
+        if is_needed(directory) {
+            context.disk.require_local(directory).map_err(ItemsError::Read)?;
+        } else if !disks.answers(directory) {
+            silent.push(shown_name(directory));
+            continue;
+        } else {
+            disks.record_if_local(directory);
+        }
+        reachable.push(*directory);
+    }
+    let worktrees = worktrees(&reachable);
     let mut trees: Vec<ScopedTree> = Vec::new();
     for (rank, family) in families.iter().enumerate() {
         let Some(face) = family.items.filter(|_| session.sees_items_of(family.name)) else { continue };
@@ -218,6 +251,7 @@ fn scoped(
             let is_own_wanted =
                 names.own().is_none_or(|own| wanted.directories.iter().any(|directory| directory == own));
             let Ok(root) = context.disk.tree(&own_tree.place) else { continue };
+            enter(&root, context)?;
             trees.push(ScopedTree {
                 family: family.name,
                 face,
@@ -227,24 +261,37 @@ fn scoped(
                 files: own_tree.files,
                 owner: own_tree.owner,
                 project: String::new(),
-                shown_project: names.own().and_then(|own| names.name(own)).unwrap_or_default().to_owned(),
+                shown_project: names.own().map(shown_name).unwrap_or_default(),
                 is_own: true,
                 is_wanted: is_workspace || is_own_wanted,
+                is_needed: true,
                 own_projects: own_projects.clone(),
                 wanted_projects: wanted.in_workspace.clone().filter(|_| is_workspace),
                 worktree: None,
             });
             continue;
         }
-        for directory in directories {
-            let is_own = names.own() == Some(*directory);
+        for directory in &reachable {
+            let (is_own, is_needed) = (names.own() == Some(*directory), is_needed(directory));
             let tree = if is_own { own_tree.clone() } else { (face.tree)(session, Some(directory)) };
-            let Ok(root) = context.disk.tree(&tree.place) else { continue };
-            let is_link = || TreeIsSymlink(tree.place.clone()).read(&context.disk) != Ok(false);
+            if !is_needed && is_silent(&tree.place, directory, disks) {
+                silent.push(shown_name(directory));
+                continue;
+            }
+            // The call does not end because somebody else's disk falls silent.
+            let work = context.disk.work.filter(|_| is_needed);
+            let disk = DiskReader { work, ..context.disk.clone() };
+            let Ok(root) = disk.tree(&tree.place) else { continue };
+            let is_link = || TreeIsSymlink(tree.place.clone()).read(&disk) != Ok(false);
             if !tree.may_be_link && is_link() {
                 continue;
             }
-            let name = names.name(directory).unwrap_or_default().to_owned();
+            if is_needed {
+                enter(&root, context)?;
+            } else if disk.recovery.as_ref().is_some_and(|recovery| recovery.is_recovering(&root)) {
+                silent.push(shown_name(directory));
+                continue;
+            }
             trees.push(ScopedTree {
                 family: family.name,
                 face,
@@ -253,15 +300,30 @@ fn scoped(
                 root,
                 files: tree.files,
                 owner: tree.owner,
-                project: name.clone(),
-                shown_project: name,
+                project: shown_name(directory),
+                shown_project: shown_name(directory),
                 is_own,
                 is_wanted: wanted.directories.iter().any(|wanted| wanted == directory),
+                is_needed,
                 own_projects: Vec::new(),
                 wanted_projects: None,
                 worktree: worktrees.get(*directory).cloned(),
             });
         }
     }
-    trees
+    Ok(Scoped { trees, silent })
+}
+
+/// Goes on in a tree that answers, and in which no write of an earlier daemon is left half done.
+fn enter(root: &Path, context: &ReadContext<'_>) -> Result<(), ItemsError> {
+    let entered = context.disk.require_local(root).and_then(|()| context.disk.require_recovered(root));
+    entered.map_err(ItemsError::Read)
+}
+
+/// Whether the tree of a project is known not to answer, although the project does.
+fn is_silent(place: &TreeLocation, project: &Path, disks: &Disks) -> bool {
+    match place {
+        TreeLocation::Fixed(path) => disks.is_silent(path),
+        TreeLocation::InProject { below, .. } => disks.is_silent(&project.join(below)),
+    }
 }

@@ -18,6 +18,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::notifications::{self, Subscriptions};
+use super::requests::RequestShare;
 use super::resources;
 use super::roots::HostRoots;
 use super::tool_list::{self, page};
@@ -43,6 +44,8 @@ pub struct AnswerSlot {
     pub sequence: u64,
     /// The long parts of its answer.
     pub result_body: Arc<OnceLock<ResultBody>>,
+    /// Counted against the session's limits for as long as anybody holds it.
+    pub share: Option<Arc<RequestShare>>,
 }
 
 /// One session's view of the families.

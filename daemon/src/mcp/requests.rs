@@ -1,9 +1,12 @@
 //! The table of a session's requests: running, queued, and answered but not acknowledged.
 //!
-//! Messages come in with their sequence numbers; each is dispatched, queued, answered or ignored. Requests are
-//! queued when too many are running; notifications and responses never are. No I/O here.
+//! Messages come in with their sequence numbers; each is dispatched, answered or ignored. Requests are refused when too
+//! many are under way, and one that was cancelled is under way until nobody works on it any more; notifications and
+//! responses are never refused. No I/O here.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rmcp::model::{
     ClientCapabilities, ClientJsonRpcMessage, GetExtensions as _, GetMeta as _, JsonRpcMessage, ProtocolVersion,
@@ -16,6 +19,9 @@ use trellis_protocol::message::{self, INVALID_PARAMS, INVALID_REQUEST, SERVER_ER
 use super::decode::{DecodedMessage, decode, meta};
 use super::handler::AnswerSlot;
 use super::revision::{Meta, Revision};
+
+/// Requests that were cancelled and have not ended yet; beyond that no further one begins.
+const MAX_CANCELLED: usize = 1024;
 
 /// What is to be done with a message.
 #[derive(Debug)]
@@ -34,9 +40,38 @@ pub struct RequestTable {
     revision: Revision,
     running: HashMap<RequestId, RunningRequest>,
     slots: usize,
-    bytes: usize,
+    unfinished: Arc<UnfinishedRequests>,
     acknowledged: HashSet<u64>,
     replayed: u64,
+}
+
+/// What requests take up until each has ended, whether or not anybody still waits for its answer.
+#[derive(Debug, Default)]
+struct UnfinishedRequests {
+    count: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+/// The part of one request in that. It is given back when the last one who works on the request lets go of it.
+#[derive(Debug)]
+pub struct RequestShare {
+    unfinished: Arc<UnfinishedRequests>,
+    bytes: usize,
+}
+
+impl RequestShare {
+    fn new(unfinished: &Arc<UnfinishedRequests>, bytes: usize) -> Self {
+        unfinished.count.fetch_add(1, Ordering::Relaxed);
+        unfinished.bytes.fetch_add(bytes, Ordering::Relaxed);
+        Self { unfinished: Arc::clone(unfinished), bytes }
+    }
+}
+
+impl Drop for RequestShare {
+    fn drop(&mut self) {
+        self.unfinished.count.fetch_sub(1, Ordering::Relaxed);
+        self.unfinished.bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
 }
 
 /// A request that was passed on.
@@ -95,7 +130,7 @@ impl RequestTable {
                 }
             }
             Ok(DecodedMessage::Cancel { target, message }) => {
-                // Its place is free, and it will not be answered.
+                // It will not be answered, and its place is free; its share is, once nobody works on it any more.
                 self.remove(&target);
                 RequestAdmission::Pass(message)
             }
@@ -126,22 +161,24 @@ impl RequestTable {
             let lasting = self.running.values().filter(|running| running.is_long_lived).count();
             return (lasting >= MAX_SUBSCRIPTIONS).then_some(MAX_SUBSCRIPTIONS);
         }
-        let fits = self.slots < MAX_RUNNING && self.bytes + running.size <= MAX_RUNNING_BYTES;
-        (self.slots > 0 && !fits).then_some(MAX_RUNNING)
+        let count = self.unfinished.count.load(Ordering::Relaxed);
+        let bytes = self.unfinished.bytes.load(Ordering::Relaxed) + running.size;
+        let fits = self.slots < MAX_RUNNING && count < MAX_RUNNING + MAX_CANCELLED && bytes <= MAX_RUNNING_BYTES;
+        (count > 0 && !fits).then_some(MAX_RUNNING)
     }
 
     fn dispatch(
         &mut self,
         id: RequestId,
-        running: RunningRequest,
+        mut running: RunningRequest,
         mut message: Box<ClientJsonRpcMessage>,
     ) -> Box<ClientJsonRpcMessage> {
-        if let JsonRpcMessage::Request(request) = message.as_mut() {
-            request.request.extensions_mut().insert(running.slot.clone());
-        }
         if running.takes_a_slot() {
             self.slots += 1;
-            self.bytes += running.size;
+            running.slot.share = Some(Arc::new(RequestShare::new(&self.unfinished, running.size)));
+        }
+        if let JsonRpcMessage::Request(request) = message.as_mut() {
+            request.request.extensions_mut().insert(running.slot.clone());
         }
         self.running.insert(id, running);
         message
@@ -163,9 +200,8 @@ impl RequestTable {
     }
 
     fn remove(&mut self, id: &RequestId) {
-        if let Some(running) = self.running.remove(id).filter(RunningRequest::takes_a_slot) {
+        if self.running.remove(id).is_some_and(|running| running.takes_a_slot()) {
             self.slots -= 1;
-            self.bytes -= running.size;
         }
     }
 
@@ -274,6 +310,26 @@ mod tests {
         check(&requests.admit(2, &cancel(1)), "pass");
         assert_eq!(requests.in_flight(), 0);
         assert!(requests.take_running(&id(1)).is_none());
+    }
+
+    #[test]
+    fn a_cancelled_request_is_counted_until_it_ends() {
+        let mut requests = RequestTable::default();
+        let worked_on: Vec<RequestAdmission> =
+            (1..=2).map(|number| requests.admit(number, &ping(number, 15 << 20))).collect();
+        check(&requests.admit(3, &cancel(1)), "pass");
+        check(&requests.admit(4, &cancel(2)), "pass");
+        check(&requests.admit(5, &ping(5, 6 << 20)), "answer");
+        drop(worked_on);
+        check(&requests.admit(6, &ping(6, 6 << 20)), "pass");
+        assert!(requests.complete(&id(6), 6));
+        let mut worked_on = Vec::new();
+        for number in 10..(10 + MAX_CANCELLED as u64 + MAX_RUNNING as u64) {
+            worked_on.push(requests.admit(number, &ping(number, 0)));
+            check(worked_on.last().expect("one"), "pass");
+            check(&requests.admit(0, &cancel(number)), "pass");
+        }
+        check(&requests.admit(7, &ping(7, 0)), "answer");
     }
 
     #[test]

@@ -164,7 +164,9 @@ impl SocketSession {
     }
 
     async fn answer(&self, id: &RequestId, slot: AnswerSlot, message: &ServerJsonRpcMessage) {
-        let AnswerSlot { sequence, result_body } = slot;
+        let AnswerSlot { sequence, result_body, share } = slot;
+        // The table gives back what the request took up, before the client can have read the answer.
+        drop(share);
         let result_body = result_body.get();
         let weight = result_body.map_or_else(|| weight(message), ResultBody::byte_size);
         let bytes = offload_if_long(weight, || {

@@ -34,6 +34,11 @@ pub enum HttpError {
     NoMethod,
     /// No good credentials.
     Credentials,
+    /// Wrong ones again and again, from the same place.
+    TooManyWrong {
+        /// How long to wait.
+        seconds: u64,
+    },
     /// A web page that may not call us.
     Origin,
     /// A name that is not ours.
@@ -60,6 +65,7 @@ impl HttpError {
             Self::NoTool(_) | Self::NoPath => 404,
             Self::NoMethod => 405,
             Self::Credentials => 401,
+            Self::TooManyWrong { .. } => 429,
             Self::Origin => 403,
             Self::Host => 421,
             Self::Sync(_) | Self::Internal => 500,
@@ -83,6 +89,11 @@ impl HttpError {
             Self::Credentials => {
                 let hint = "send a key in `X-API-Key`, or a token in `Authorization: Bearer`";
                 error(1005, "authentication required", None, Some(hint))
+            }
+            Self::TooManyWrong { seconds } => {
+                let data = json!({ "seconds": seconds });
+                let hint = format!("wait {seconds} seconds, or send a good key or token, which is never refused");
+                error(1005, "too many wrong credentials came from this address", Some(data), Some(&hint))
             }
             Self::Origin => {
                 let hint = "add the page's origin to ALLOWED_ORIGINS";
@@ -114,7 +125,8 @@ pub fn error_response(tool_error: &ToolError) -> (u16, Value) {
     let ToolError { failure, error_format } = tool_error;
     let status = status(failure);
     if failure.kind == FailureKind::Internal {
-        tracing::error!(code = %failure.code, "{}", failure.message);
+        tracing::error!(code = %failure.code, "a call failed; at level debug the log says with what");
+        tracing::debug!("{}", failure.message);
         return (status, error(-32603, INTERNAL, None, None));
     }
     if *error_format == ErrorFormat::Numbered {
@@ -130,7 +142,7 @@ fn status(failure: &Failure) -> u16 {
         ("1002", _) => 404,
         ("1003" | "1004", _) => 500,
         // Nothing is wrong with the request or the files: the same call may do later.
-        ("timeout" | "draining" | "not_applied", FailureKind::Unavailable) => 503,
+        ("timeout" | "draining" | "not_applied" | "unavailable", FailureKind::Unavailable) => 503,
         ("UNREADABLE", _) => 500,
         (_, FailureKind::Missing) => 404,
         (_, FailureKind::Conflict) => 409,
@@ -180,6 +192,7 @@ mod tests {
         check("forbidden", FailureKind::Refused, 403);
         check("IO_ERROR", FailureKind::Unavailable, 500);
         check("timeout", FailureKind::Unavailable, 503);
+        check("unavailable", FailureKind::Unavailable, 503);
         check("PARSE_ERROR", FailureKind::Unreadable, 400);
         check("invalid_parameter", FailureKind::Input, 400);
         check("internal", FailureKind::Internal, 500);

@@ -41,9 +41,20 @@ pub fn status(status: &Status) -> String {
     );
     let _ = writeln!(text, "socket    {}", status.socket);
     let _ = writeln!(text, "gateway   {}", status.gateway);
+    let _ = writeln!(text, "landlock  {}", status.landlock);
     let families: Vec<String> =
         status.families.iter().map(|family| format!("{} ({} tools)", family.name, family.tools)).collect();
     let _ = writeln!(text, "families  {}", families.join(", "));
+    let setting =
+        |name: &str| status.settings.iter().find(|setting| setting.name == name).map(|row| row.value.as_str());
+    if let (Some(days), Some(mib), Some(feed_days), Some(changes)) =
+        (setting("journal_days"), setting("journal_mib"), setting("feed_days"), setting("feed_changes"))
+    {
+        let _ = writeln!(
+            text,
+            "keeps     old texts for {days} days, {mib} MiB at most; the feed for {feed_days} days, {changes} changes"
+        );
+    }
     if let Some(progress) = status.catching_up {
         let _ = writeln!(text, "catching up with the disk: {} of {}", progress.done, progress.total);
     }

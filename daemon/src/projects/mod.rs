@@ -180,6 +180,14 @@ impl ProjectRegistry {
         Ok(if near.is_dir() { near } else { self.project_of(&start).join(below) })
     }
 
+    /// Whether a path leads out of the project of the canonical directory that it starts in. Nothing at all leads nowhere.
+    #[expect(clippy::disallowed_methods, reason = "only to be compared; its files are opened below a handle")]
+    pub fn leads_outside(&self, directory: &Path, path: &Path) -> bool {
+        let project = canonical(directory).map(|directory| self.project_of(&directory));
+        let real = fs::canonicalize(path);
+        project.zip(real.ok()).is_some_and(|(project, real)| !real.starts_with(project))
+    }
+
     /// The canonical directory that a session names, if it may.
     fn named<E: From<ProjectError>>(
         &self,

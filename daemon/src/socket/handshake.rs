@@ -56,7 +56,8 @@ pub async fn handshake(engine: Arc<Engine>, connection: Connection) {
             return refuse(&connection, ours, RefusalReason::Version, message, hint).await;
         }
         Err(error) => {
-            tracing::warn!(%error, "a greeting could not be read");
+            tracing::warn!("a greeting could not be read");
+            tracing::debug!(%error, "it was no greeting");
             let hint = "install trellis-mcp and trellisd of the same version";
             return refuse(&connection, words, RefusalReason::Version, "the greeting could not be read", hint).await;
         }

@@ -13,11 +13,11 @@ use interprocess::local_socket::tokio::Listener as Socket;
 use interprocess::local_socket::{GenericFilePath, ListenerOptions, ToFsName as _};
 use interprocess::os::unix::local_socket::ListenerOptionsExt as _;
 use interprocess::os::unix::uds_local_socket::tokio::Listener as UnixSocket;
-use rustix::fs::{AtFlags, Mode, OFlags};
+use rustix::fs::AtFlags;
 use trellis_protocol::endpoint::{MAX_SOCKET_PATH_BYTES, TrellisPaths};
 use trellis_protocol::{Failure, FailureKind};
 
-use crate::state_files;
+use crate::state_files::{self, DirectoryError};
 
 /// Held for the whole life of a daemon; there is one per state directory.
 #[derive(Debug)]
@@ -29,9 +29,11 @@ pub struct DaemonLock {
 impl DaemonLock {
     /// Takes the lock; `None` if another daemon holds it.
     pub fn take(path: &Path) -> Result<Option<Self>, Failure> {
-        let file = state_files::open_append(path).map_err(|error| cannot("open the lock", path, &error))?;
+        let file = state_files::open_lock(path).map_err(|error| cannot("open the lock", path, &error))?;
+        let is_directory = file.metadata().is_ok_and(|metadata| metadata.is_dir());
+        let held = if is_directory { path.parent().unwrap_or(path) } else { path };
         match file.try_lock() {
-            Ok(()) => Ok(Some(Self { file, path: path.to_owned() })),
+            Ok(()) => Ok(Some(Self { file, path: held.to_owned() })),
             Err(std::fs::TryLockError::WouldBlock) => Ok(None),
             Err(std::fs::TryLockError::Error(error)) => Err(cannot("take the lock", path, &error)),
         }
@@ -72,8 +74,10 @@ impl Listener {
             Some(socket) => Self::inherit(paths, lock, socket)?,
             None => Self::bind(paths, lock)?,
         };
-        state_files::replace(&listener.note, listener.path.as_os_str().as_bytes())
-            .map_err(|error| cannot("note the socket's path", &listener.note, &error))?;
+        // Only those who look elsewhere need the note.
+        if let Err(error) = state_files::replace_unflushed(&listener.note, listener.path.as_os_str().as_bytes()) {
+            tracing::warn!(%error, "the socket's path could not be noted");
+        }
         Ok(listener)
     }
 
@@ -143,22 +147,15 @@ fn device_and_inode(directory: &OwnedFd, name: &Path) -> io::Result<(u64, u64)> 
 
 /// The socket's directory, made 0700 if it is missing, tightened if it is ours, refused otherwise.
 fn private_directory(path: &Path) -> Result<OwnedFd, Failure> {
-    state_files::make_directory(path).map_err(|error| cannot("make the socket's directory", path, &error))?;
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let directory = rustix::fs::open(path, flags, Mode::empty())
-        .map_err(|error| cannot("open the socket's directory", path, &error.into()))?;
-    let stat = rustix::fs::fstat(&directory).map_err(|error| cannot("look at the directory", path, &error.into()))?;
-    let ours = rustix::process::geteuid().as_raw();
-    if stat.st_uid != ours {
-        return Err(foreign_directory(path, "belongs to another user"));
-    }
-    if stat.st_mode & Mode::SVTX.as_raw_mode() != 0 {
-        // Like the one for temporary files: to make it private would take it away from the others.
-        return Err(foreign_directory(path, "is shared with other users"));
-    }
-    if stat.st_mode & 0o077 != 0 {
-        rustix::fs::fchmod(&directory, Mode::from_raw_mode(0o700))
-            .map_err(|error| cannot("make the socket's directory private", path, &error.into()))?;
+    let (directory, was_open) = state_files::open_private_directory(path).map_err(|error| match error {
+        DirectoryError::Io(error) => cannot("use the socket's directory", path, &error),
+        DirectoryError::Foreign(why) => {
+            let message = format!("the socket's directory `{}` {why}", path.display());
+            Failure::new("denied", FailureKind::Refused, message)
+                .with_hint("set TRELLIS_SOCKET to a path in a directory of your own, or unset XDG_RUNTIME_DIR")
+        }
+    })?;
+    if was_open {
         tracing::warn!("the socket's directory was open to others; it is 0700 now");
     }
     Ok(directory)
@@ -180,11 +177,6 @@ fn reachable(parent: &Path, directory: &impl AsFd, name: &Path) -> Result<PathBu
     );
     Err(Failure::new("unavailable", FailureKind::Unavailable, message)
         .with_hint("set TRELLIS_SOCKET to a shorter path"))
-}
-
-fn foreign_directory(path: &Path, why: &str) -> Failure {
-    Failure::new("denied", FailureKind::Refused, format!("the socket's directory `{}` {why}", path.display()))
-        .with_hint("set TRELLIS_SOCKET to a path in a directory of your own, or unset XDG_RUNTIME_DIR")
 }
 
 /// Start-up errors name the path: they are for the person at this machine.

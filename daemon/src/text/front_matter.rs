@@ -4,7 +4,7 @@
 
 use serde_json::{Map, Value};
 
-use super::yaml;
+use super::yaml::{self, NoMapping};
 
 /// The byte order mark that some editors put in front.
 const BYTE_ORDER_MARK: char = '\u{feff}';
@@ -18,6 +18,8 @@ pub struct SplitDocument<'a> {
     pub body: usize,
     /// Where lines begin to count as lines of the body: the same, or behind a block that is no mapping.
     pub counted: usize,
+    /// There is a block that would take up far more than its length says. It counts as none.
+    pub is_over_budget: bool,
 }
 
 /// Front matter that was found.
@@ -35,7 +37,7 @@ pub struct FrontMatter<'a> {
 pub fn split(text: &str) -> SplitDocument<'_> {
     let begin = if text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
     let mut lines = text[begin..].split_inclusive('\n');
-    let without = SplitDocument { front: None, body: begin, counted: begin };
+    let without = SplitDocument { front: None, body: begin, counted: begin, is_over_budget: false };
     let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else { return without };
     let start = begin + first.len();
     let mut end = start;
@@ -43,10 +45,11 @@ pub fn split(text: &str) -> SplitDocument<'_> {
         if matches!(line.trim_end(), "---" | "...") {
             let (inner, body) = (&text[start..end], end + line.len());
             return match yaml::mapping(inner) {
-                Some(map) => {
-                    SplitDocument { front: Some(FrontMatter { map, lines: inner, start }), body, counted: body }
+                Ok(map) => {
+                    let front = Some(FrontMatter { map, lines: inner, start });
+                    SplitDocument { front, body, counted: body, ..without }
                 }
-                None => SplitDocument { front: None, body: begin, counted: body },
+                Err(why) => SplitDocument { counted: body, is_over_budget: why == NoMapping::OverBudget, ..without },
             };
         }
         end += line.len();
@@ -64,16 +67,28 @@ pub fn merged(base: Option<&FrontMatter<'_>>, over: &Map<String, Value>, body: &
     if lines.trim().is_empty() { body.to_owned() } else { format!("---\n{lines}---\n{body}") }
 }
 
-/// The lines of a block with other keys; entries that are not touched keep their bytes.
+/// The lines of a block with other keys; entries that are not touched keep their bytes. A block that would not be read
+/// as what it should say is written anew.
 pub fn merged_block(base: &FrontMatter<'_>, over: &Map<String, Value>) -> String {
-    let Some(entries) = entries(base) else {
-        let mut map = base.map.clone();
-        map.extend(over.clone());
-        return all_lines(map.iter().filter(|(_, value)| !value.is_null()));
+    let mut wanted = base.map.clone();
+    for (key, value) in over {
+        match value {
+            Value::Null => wanted.shift_remove(key),
+            value => wanted.insert(key.clone(), value.clone()),
+        };
+    }
+    let reads_back = |lines: &String| {
+        let text = format!("---\n{lines}---\n");
+        split(&text).front.is_some_and(|front| front.map == wanted)
     };
+    changed_lines(base, over).filter(reads_back).unwrap_or_else(|| all_lines(wanted.iter()))
+}
+
+/// The same entry by entry; none if the block does not come apart.
+fn changed_lines(base: &FrontMatter<'_>, over: &Map<String, Value>) -> Option<String> {
     let end = if base.lines.contains("\r\n") { "\r\n" } else { "\n" };
     let mut lines = String::new();
-    for (key, raw) in entries {
+    for (key, raw) in entries(base)? {
         match key.and_then(|key| over.get_key_value(&key)) {
             None => lines.push_str(raw),
             Some((_, Value::Null)) => {}
@@ -83,7 +98,7 @@ pub fn merged_block(base: &FrontMatter<'_>, over: &Map<String, Value>) -> String
     for (key, value) in over.iter().filter(|(key, value)| !value.is_null() && !base.map.contains_key(*key)) {
         lines += &(yaml::line(key, value) + end);
     }
-    lines
+    Some(lines)
 }
 
 /// The lines of a block by key; comments and blank lines have none. None if the block is written in a way that does
@@ -105,7 +120,7 @@ fn entries<'a>(base: &FrontMatter<'a>) -> Option<Vec<(Option<String>, &'a str)>>
     let mut entries = Vec::new();
     for pair in starts.windows(2) {
         let raw = &base.lines[pair[0]..pair[1]];
-        let mut keys = yaml::mapping(raw)?.into_iter();
+        let mut keys = yaml::mapping(raw).ok()?.into_iter();
         let key = keys.next();
         if keys.next().is_some() || key.as_ref().is_some_and(|(key, value)| base.map.get(key) != Some(value)) {
             return None;
@@ -171,5 +186,17 @@ mod tests {
         check_merged("---\na: &x 1\nb: *x\n---\n", json!({ "c": 3 }), "---\na: 1\nb: 1\nc: 3\n---\n");
         check_merged("---\na: 1\na: 2\n---\n", json!({ "b": 3 }), "---\na: 2\nb: 3\n---\n");
         check_merged("---\nbroken\n---\nx", json!({ "a": 1 }), "---\na: 1\n---\n---\nbroken\n---\nx");
+    }
+
+    #[test]
+    fn a_block_that_could_not_be_read_with_another_key_is_written_anew() {
+        let text = "---\n\n\t\t?\t\t v}\n---\nbody";
+        let block = split(text);
+        let over = Map::from_iter([("a".to_owned(), json!(1))]);
+        let merged = merged(block.front.as_ref(), &over, &text[block.body..]);
+        let again = split(&merged);
+        let map = again.front.expect("it has a block").map;
+        assert_eq!((map.get("a"), map.len()), (Some(&json!(1)), block.front.expect("it has a block").map.len() + 1));
+        assert_eq!(&merged[again.body..], "body");
     }
 }

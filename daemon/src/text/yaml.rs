@@ -2,7 +2,14 @@
 //! value, also by readers of older YAML, for whom `yes` and `2025-02-09` are no texts.
 
 use serde_json::{Map, Value};
-use serde_saphyr::{DuplicateKeyPolicy, MergeKeyPolicy, NonFiniteFloatPolicy, Options};
+use serde_saphyr::{DuplicateKeyPolicy, Error, MergeKeyPolicy, NonFiniteFloatPolicy, Options};
+
+/// What aliases may add to a text: so many events of the parser, and so many bytes. A few hundred bytes of aliases of
+/// aliases would otherwise become as many megabytes.
+const MAX_REPLAYED_EVENTS: usize = 1000;
+const MAX_ALIAS_BYTES: usize = 64 << 10;
+/// Values in one text.
+const MAX_NODES: usize = 50_000;
 
 /// Words that some readers take for something else than text.
 const WORDS: [&str; 10] = ["true", "false", "yes", "no", "on", "off", "y", "n", "null", "~"];
@@ -18,26 +25,56 @@ enum Context {
     Flow,
 }
 
-/// A mapping; none for any other value and for what is no YAML. Nothing but comments is an empty mapping.
-pub fn mapping(text: &str) -> Option<Map<String, Value>> {
+/// Why a text gives no mapping.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NoMapping {
+    /// It is no YAML, or another value.
+    Other,
+    /// It would take up far more than its length says, through aliases or nesting.
+    OverBudget,
+}
+
+/// A mapping. Nothing but comments is an empty one.
+pub fn mapping(text: &str) -> Result<Map<String, Value>, NoMapping> {
     let is_empty = |line: &str| line.trim().is_empty() || line.trim_start().starts_with('#');
-    if text.lines().all(is_empty) {
-        return Some(Map::new());
+    // A comment that no YAML may hold hides nothing: with a key beside it, it would not be read either.
+    let is_allowed = |character: char| !character.is_control() || matches!(character, '\t' | '\n' | '\r');
+    if text.lines().all(is_empty) && text.chars().all(is_allowed) {
+        return Ok(Map::new());
     }
     match read(text)? {
-        Value::Object(map) => Some(map),
-        _ => None,
+        Value::Object(map) => Ok(map),
+        _ => Err(NoMapping::Other),
     }
 }
 
-fn read(text: &str) -> Option<Value> {
+fn read(text: &str) -> Result<Value, NoMapping> {
     let mut options = Options::default();
     options.duplicate_keys = DuplicateKeyPolicy::LastWins;
     options.merge_keys = MergeKeyPolicy::AsOrdinary;
     options.non_finite_float_policy = NonFiniteFloatPolicy::AsString;
     options.strict_booleans = true;
     options.with_snippet = false;
-    serde_saphyr::from_str_with_options(text, options).ok()
+    options.alias_limits.max_total_replayed_events = MAX_REPLAYED_EVENTS;
+    if let Some(budget) = &mut options.budget {
+        budget.max_nodes = MAX_NODES;
+        // An escape may be shorter than what it stands for, though never by half.
+        budget.max_total_scalar_bytes = 2 * text.len() + MAX_ALIAS_BYTES;
+    }
+    serde_saphyr::from_str_with_options(text, options)
+        .map_err(|error| if is_over_budget(&error) { NoMapping::OverBudget } else { NoMapping::Other })
+}
+
+fn is_over_budget(error: &Error) -> bool {
+    match error {
+        Error::AliasError { error, .. } | Error::WithSnippet { error, .. } => is_over_budget(error),
+        Error::Budget { .. }
+        | Error::AliasReplayCounterOverflow { .. }
+        | Error::AliasReplayLimitExceeded { .. }
+        | Error::AliasExpansionLimitExceeded { .. }
+        | Error::AliasReplayStackDepthExceeded { .. } => true,
+        _ => false,
+    }
 }
 
 /// `key: value`, without a line end.
@@ -112,7 +149,7 @@ fn reads_back(text: &str, context: Context) -> bool {
         Context::Line => read(&format!("k: {text}")).map(|value| value["k"].clone()),
         Context::Flow => read(&format!("k: [{text}, {text}]")).map(|value| value["k"][1].clone()),
     };
-    value.is_some_and(|value| value == text)
+    value.is_ok_and(|value| value == text)
 }
 
 fn quoted(text: &str) -> String {
@@ -141,7 +178,7 @@ mod tests {
 
     fn check(value: Value, expected: &str) {
         assert_eq!(line("k", &value), format!("k: {expected}"));
-        assert_eq!(mapping(&line("k", &value)), Some(json!({ "k": value }).as_object().expect("an object").clone()));
+        assert_eq!(mapping(&line("k", &value)), Ok(json!({ "k": value }).as_object().expect("an object").clone()));
     }
 
     #[test]
@@ -214,13 +251,14 @@ mod tests {
     }
 
     fn check_mapping(text: &str, expected: Option<Value>) {
-        assert_eq!(mapping(text).map(Value::Object), expected, "{text:?}");
+        assert_eq!(mapping(text).ok().map(Value::Object), expected, "{text:?}");
     }
 
     #[test]
     fn only_mappings_are_read() {
         check_mapping("", Some(json!({})));
         check_mapping("# only this\n\n", Some(json!({})));
+        check_mapping("# not this\u{0}\n", None);
         check_mapping("a: 1\nb: [x, y]\n", Some(json!({ "a": 1, "b": ["x", "y"] })));
         check_mapping("a: yes\nd: 2025-02-09\nn:\n", Some(json!({ "a": "yes", "d": "2025-02-09", "n": null })));
         check_mapping("a: 1\na: 2\n", Some(json!({ "a": 2 })));
@@ -230,6 +268,24 @@ mod tests {
         check_mapping("null", None);
         check_mapping("a: [", None);
         check_mapping("a: b: c", None);
+    }
+
+    #[test]
+    fn aliases_may_add_a_little() {
+        check_mapping("a: &x [1, 2]\nb: *x\n", Some(json!({ "a": [1, 2], "b": [1, 2] })));
+        let shared = "a: &x shared words\n".to_owned() + &(0..50).map(|n| format!("b{n}: *x\n")).collect::<String>();
+        assert_eq!(mapping(&shared).map(|map| map.len()), Ok(51));
+        let mut bomb = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+        for n in 1..9 {
+            bomb += &format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 9].join(", "));
+        }
+        assert!(bomb.len() < 600);
+        assert_eq!(mapping(&bomb), Err(NoMapping::OverBudget));
+        let long = format!("a: &x {}\nb: [{}]\n", "y".repeat(10_000), vec!["*x"; 90].join(", "));
+        assert_eq!(mapping(&long), Err(NoMapping::OverBudget));
+        assert_eq!(mapping(&format!("a: {}{}", "[".repeat(100), "]".repeat(100))), Err(NoMapping::OverBudget));
+        let many = format!("tags: [{}]\n", vec!["tag"; 10_000].join(", "));
+        assert!(mapping(&many).is_ok());
     }
 
     proptest::proptest! {

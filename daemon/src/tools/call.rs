@@ -4,19 +4,22 @@
 //! failure of that one call; a call that takes too long gets a timeout as its answer.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value, json};
 use trellis_protocol::{Failure, FailureKind};
 
 use super::ClientSession;
 use crate::clock::Now;
 use crate::disk::journal::CallId;
-use crate::disk::{Digest, InlineAttempt, ReadMode};
+use crate::disk::{Digest, DiskWork, InlineAttempt, PATIENCE, ReadMode};
 use crate::engine::Engine;
 use crate::engine::commit::WriteCall;
+use crate::engine::recovery::unless_refused;
 use crate::families::catalogue::ambiguous;
 use crate::families::need::Cost;
 use crate::families::{
@@ -113,13 +116,14 @@ impl ClientSession {
         };
         if is_inline {
             let inline = InlineAttempt::default();
-            let outcome = self.run(two_phase, &input, &reporter, ReadMode::Inline(&inline));
+            let outcome = self.run(two_phase, &input, &reporter, ReadMode::Inline(&inline), None);
             if !inline.is_refused() {
                 return outcome;
             }
         }
         let (this, two_phase) = (Arc::clone(self), two_phase.clone());
-        self.run_blocking(move || this.run(&two_phase, &input, &reporter, ReadMode::Blocking), timeout_failure).await
+        let work = move |work: &DiskWork| this.run(&two_phase, &input, &reporter, ReadMode::Blocking, Some(work));
+        self.run_blocking(work, timeout_failure, Patience::UntilSilent).await
     }
 
     fn run<I, O>(
@@ -128,23 +132,30 @@ impl ClientSession {
         input: &I,
         reporter: &ProgressReporter,
         mode: ReadMode<'_>,
+        work: Option<&DiskWork>,
     ) -> Result<O, Failure> {
         let began = Instant::now();
         let context = self.engine.read_context(&self.context, reporter).with_mode(mode);
+        let context = match work {
+            Some(work) => context.with_work(work),
+            None => context,
+        };
         let now = Now::read(&self.context.zone.0);
         let outcome = catch_panic(&self.engine, reporter, || two_phase.run(input, &context, &now));
+        let outcome = unless_refused(&context.disk, outcome);
         self.skip_inline.store(began.elapsed() > INLINE_BUDGET, Ordering::Relaxed);
         outcome
     }
 
     async fn write(self: &Arc<Self>, found: FoundTool, call: ToolCall) -> Result<Answer, Failure> {
         let this = Arc::clone(self);
-        let work = move || {
+        let work = move |disk_work: &DiskWork| {
             let (family, context) = (found.family(), &this.context);
             let ToolRun::Write(two_phase) = &found.tool().run else {
                 return Err(Failure::internal("a tool does not change"));
             };
             let author = Author {
+                change: 0,
                 family: family.name,
                 by: host_name(call.by.as_deref()),
                 session: this.public_name(),
@@ -159,37 +170,78 @@ impl ClientSession {
                 key: call.key.as_deref().map(|key| request_key_hash(key, &found, &call.arguments, context)),
                 author: Arc::new(author),
             };
-            let commit = || this.engine.commit(&write_call, context, &call.reporter);
+            let commit = || this.engine.commit(&write_call, context, &call.reporter, disk_work);
             let answer = catch_panic(&this.engine, &call.reporter, commit)?;
             this.engine.schedule_derived_files(family, context, &call.arguments);
             Ok(answer)
         };
-        self.run_blocking(work, outcome_unknown_failure).await
+        self.run_blocking(work, outcome_unknown_failure, Patience::UntilTimeout).await
     }
 
     async fn run_blocking<O: Send + 'static>(
         &self,
-        work: impl FnOnce() -> Result<O, Failure> + Send + 'static,
+        work: impl FnOnce(&DiskWork) -> Result<O, Failure> + Send + 'static,
         too_late: fn() -> Failure,
+        patience: Patience,
     ) -> Result<O, Failure> {
-        let turn = Arc::clone(&self.blocking_permits).acquire_owned().await;
+        let turn = Arc::new(Mutex::new(Arc::clone(&self.blocking_permits).acquire_owned().await.ok()));
+        let disk_work = Arc::new(DiskWork::new(&self.engine.disks));
+        let (its_turn, watched) = (Arc::clone(&turn), Arc::clone(&disk_work));
         let work = move || {
-            let _turn = turn;
-            work()
+            let _turn = its_turn;
+            let outcome = work(&disk_work);
+            if disk_work.is_refused() { Err(not_answering_failure()) } else { outcome }
         };
-        match tokio::time::timeout(CALL_TIMEOUT, tokio::task::spawn_blocking(work)).await {
-            Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) => {
-                Err(Failure::new("draining", FailureKind::Unavailable, "Trellis is leaving; nothing was done"))
+        let falls_silent = async {
+            falls_silent(&watched).await;
+            // The session's other calls need not wait for a disk that is not theirs.
+            turn.lock().take();
+            if patience == Patience::UntilTimeout {
+                std::future::pending::<()>().await;
             }
-            Err(_) => Err(too_late()),
+        };
+        tokio::select! {
+            biased;
+            ended = tokio::task::spawn_blocking(work) => ended.unwrap_or_else(|_| {
+                Err(Failure::new("draining", FailureKind::Unavailable, "Trellis is leaving; nothing was done"))
+            }),
+            () = falls_silent => Err(not_answering_failure()),
+            () = tokio::time::sleep(CALL_TIMEOUT) => Err(too_late()),
         }
     }
 }
 
+/// How long a call is waited for whose disk has fallen silent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Patience {
+    /// Nothing depends on how it ends.
+    UntilSilent,
+    /// It may still be carried out.
+    UntilTimeout,
+}
+
+/// Ends when a disk does not answer on which a call has been working for long.
+async fn falls_silent(work: &DiskWork) {
+    loop {
+        tokio::time::sleep(PATIENCE).await;
+        if work.ask() {
+            return;
+        }
+    }
+}
+
+fn not_answering_failure() -> Failure {
+    Failure::new("unavailable", FailureKind::Unavailable, "the disk that this is on does not answer; nothing was done")
+        .with_hint("try again when it is back: `trellisd status` names it, and it is used again as soon as it answers")
+        .with_details(json!({ "reason": "not_answering" }))
+}
+
 /// The same key with other arguments is another request, and so is one from where other files are meant.
 fn request_key_hash(key: &str, found: &FoundTool, arguments: &Map<String, Value>, session: &SessionContext) -> String {
-    let place = json!([session.directory, session.environment, *session.roots()]);
+    // A path that is no text cannot be JSON.
+    let text = |path: &PathBuf| path.to_str().map_or_else(|| format!("{path:?}"), str::to_owned);
+    let roots: Vec<String> = session.roots().iter().map(text).collect();
+    let place = json!([session.directory.as_ref().map(text), session.environment, roots]);
     let mut name = json!([key, found.name, arguments, place]);
     name.sort_all_objects();
     Digest::of(name.to_string().as_bytes()).to_string()

@@ -5,13 +5,14 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::sync::{OnceCell, Semaphore};
+use tokio_util::sync::CancellationToken;
 
 use crate::clock::Now;
-use crate::disk::Digest;
+use crate::disk::{Digest, DiskWork};
 use crate::engine::lifecycle::ClientGuard;
 use crate::engine::{ClientStatus, Engine};
 use crate::families::session::ShownFamilies;
@@ -20,6 +21,10 @@ use crate::trees::TreeLease;
 
 /// Waking other threads would delay a client's first answer; its trees are looked up after it.
 const TREE_LOOKUP_DELAY: Duration = Duration::from_millis(20);
+/// A client whose directory does not answer waits no longer for its trees: it may call for others.
+const TREE_LOOKUP_TIMEOUT: Duration = Duration::from_secs(1);
+/// When trees are looked up again that did not answer.
+const TREE_LOOKUP_RETRY_DELAY: Duration = Duration::from_secs(2);
 /// How long a subscription waits for its trees to be scanned.
 const FIRST_SCAN_TIMEOUT: Duration = Duration::from_secs(2);
 /// Hexadecimal digits of a session's name that people see.
@@ -41,7 +46,9 @@ pub struct ClientSession {
     leases: Mutex<Vec<(&'static str, TreeLease)>>,
     /// Held by whoever looks trees up, so that the last look has the last word; nobody else waits for a disk.
     tree_lookup: Mutex<()>,
-    first_tree_lookup: OnceCell<()>,
+    /// When the first look began; others share it.
+    first_tree_lookup: OnceCell<Instant>,
+    first_tree_lookup_ended: CancellationToken,
     watched: OnceCell<()>,
     /// Warnings that were sent already.
     sent_warnings: Mutex<BTreeSet<String>>,
@@ -69,6 +76,7 @@ impl ClientSession {
             leases: Mutex::default(),
             tree_lookup: Mutex::default(),
             first_tree_lookup: OnceCell::new(),
+            first_tree_lookup_ended: CancellationToken::new(),
             watched: OnceCell::new(),
             sent_warnings: Mutex::default(),
             counted: OnceCell::new(),
@@ -84,13 +92,22 @@ impl ClientSession {
         session
     }
 
-    /// Waits until the trees were looked up for the first time; later this costs nothing.
+    /// Waits until the trees were looked up for the first time, if their disks answer; later this costs nothing.
     pub async fn wait_for_trees(self: &Arc<Self>) {
+        if self.first_tree_lookup_ended.is_cancelled() {
+            return;
+        }
         let lookup = || async {
             let session = Arc::clone(self);
-            let _ = tokio::task::spawn_blocking(move || session.look_up_trees()).await;
+            tokio::task::spawn_blocking(move || {
+                session.look_up_trees();
+                session.first_tree_lookup_ended.cancel();
+            });
+            Instant::now()
         };
-        self.first_tree_lookup.get_or_init(lookup).await;
+        let began = *self.first_tree_lookup.get_or_init(lookup).await;
+        let ended = self.first_tree_lookup_ended.cancelled();
+        let _ = tokio::time::timeout_at((began + TREE_LOOKUP_TIMEOUT).into(), ended).await;
     }
 
     /// Waits until every change in its trees from now on is seen; later this costs nothing.
@@ -110,13 +127,17 @@ impl ClientSession {
     }
 
     /// Other sessions may name the projects this one works in, and its trees are watched.
-    fn look_up_trees(&self) {
+    fn look_up_trees(self: &Arc<Self>) {
         let _last = self.tree_lookup.lock();
-        let Self { engine, context, .. } = self;
+        let Self { engine, context, .. } = &**self;
         let now = Now::read(&context.zone.0).at;
-        context.directory.iter().chain(context.roots().iter()).for_each(|place| engine.projects.remember(place, now));
-        let reporter = ProgressReporter::default();
-        let read_context = engine.read_context(context, &reporter);
+        let (reporter, work) = (ProgressReporter::default(), DiskWork::new(&engine.disks));
+        let read_context = engine.read_context(context, &reporter).with_work(&work);
+        for place in context.directory.iter().chain(context.roots().iter()) {
+            if engine.disks.answers(place) {
+                engine.projects.remember(place, now);
+            }
+        }
         let of_family = |family: &'static str, place| Some((family, read_context.disk.tree(&place).ok()?));
         let families = self.catalogue.families();
         let trees: BTreeSet<(&'static str, PathBuf)> = families
@@ -125,6 +146,20 @@ impl ClientSession {
         // Leased before the old ones are released, so that none is dropped in between.
         let leases = trees.iter().map(|(family, tree)| (*family, engine.trees.lease(family, tree))).collect();
         drop(std::mem::replace(&mut *self.leases.lock(), leases));
+        if work.is_refused() {
+            self.retry_tree_lookup();
+        }
+    }
+
+    fn retry_tree_lookup(self: &Arc<Self>) {
+        let later = Arc::downgrade(self);
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        runtime.spawn(async move {
+            tokio::time::sleep(TREE_LOOKUP_RETRY_DELAY).await;
+            if let Some(session) = later.upgrade() {
+                session.refresh_trees();
+            }
+        });
     }
 
     /// Whether it works with a tree of a family that it can see.

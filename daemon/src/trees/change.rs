@@ -36,6 +36,8 @@ pub enum Origin {
 /// Who called a tool that wrote files.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Author {
+    /// The number of the change; none yet: 0.
+    pub change: u64,
     pub family: &'static str,
     /// The host's own name, or how else it came: `http`.
     pub by: String,

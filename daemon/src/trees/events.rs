@@ -78,6 +78,8 @@ impl DirectoryId {
 pub(crate) struct EventSource {
     /// None if the system allows no more watchers; then everything is polled.
     watcher: Option<RecommendedWatcher>,
+    /// Nothing is ever watched.
+    is_off: bool,
     queue: Arc<EventQueue>,
     coverage: Coverage,
     directories: HashMap<DirectoryId, WatchedDirectory>,
@@ -102,10 +104,17 @@ impl EventSource {
         Self::with_coverage(queue, cookie_directory, COVERAGE)
     }
 
+    /// Never watches anything: the system itself would wait for a disk that does not answer, and nobody would get an
+    /// event any more.
+    pub(crate) fn none() -> Self {
+        let queue = Arc::new(EventQueue::new(Box::new(|| {})));
+        Self { is_off: true, ..Self::with_coverage(queue, PathBuf::new(), COVERAGE) }
+    }
+
     fn with_coverage(queue: Arc<EventQueue>, cookie_directory: PathBuf, coverage: Coverage) -> Self {
         queue.set_interest(|interest| interest.covers_subtrees = coverage == Coverage::Subtree);
         let (directories, ids) = (HashMap::new(), BTreeMap::new());
-        Self { watcher: None, queue, coverage, directories, ids, cookie_directory, cookies_made: 0 }
+        Self { watcher: None, is_off: false, queue, coverage, directories, ids, cookie_directory, cookies_made: 0 }
     }
 
     /// Calls notify, whose watcher is created if there is none: one that could not be had before may be had now.
@@ -137,6 +146,9 @@ impl EventSource {
 
     /// Watches a directory under this name. It is safe to repeat, and repeating it heals a watch that notify dropped.
     pub(crate) fn watch(&mut self, directory: &Path, role: WatchRole) -> Result<(), WatchError> {
+        if self.is_off {
+            return Err(WatchError::Unavailable);
+        }
         let mode = match (self.coverage, role) {
             (Coverage::Directory, _) | (Coverage::Subtree, WatchRole::Parent) => RecursiveMode::NonRecursive,
             (Coverage::Subtree, WatchRole::Root) => RecursiveMode::Recursive,

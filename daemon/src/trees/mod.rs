@@ -31,16 +31,19 @@ mod events;
 /// One tree: watches, scans, status.
 mod watched_tree;
 
+/// A tree for which nobody else must wait.
+mod apart;
+
 /// The watcher thread.
 mod thread;
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Sender, bounded, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use parking_lot::{Mutex, RwLock};
 use trellis_protocol::control::RootStatus;
 
@@ -51,9 +54,10 @@ pub use leases::TreeLease;
 use own_writes::OwnWrites;
 use queue::{EventQueue, NoRound, Round};
 pub use state::TreeState;
-use thread::{WatcherCommand, WatcherThread};
+use thread::{WarnedTree, WatcherCommand, WatcherThread, not_answering};
+use watched_tree::SeenChange;
 
-use crate::disk::FileStamp;
+use crate::disk::{Disks, FileStamp, PATIENCE};
 
 /// A polled tree whose scan takes longer is not scanned for a search; it is as fresh as its last scan.
 const MAX_SCAN_PER_SEARCH: Duration = Duration::from_millis(500);
@@ -66,16 +70,21 @@ pub struct Trees {
     shared: Arc<Shared>,
 }
 
-/// What everybody shares with the watcher thread.
+/// What everybody shares with the threads that watch.
 struct Shared {
+    disks: Arc<Disks>,
+    /// So many directories of a tree are looked at.
+    max_directories: usize,
     leases: Mutex<Leases>,
     own_writes: OwnWrites,
     subscribers: OnceLock<Vec<Arc<dyn ChangeSubscriber>>>,
     /// Changes since the start.
     changes: AtomicU64,
-    /// Written by the watcher thread, and so is the next one.
-    health: RwLock<Vec<RootStatus>>,
+    /// Written by the thread that watches a tree, and so is the next one.
+    health: RwLock<BTreeMap<PathBuf, RootStatus>>,
     summaries: RwLock<HashMap<PathBuf, TreeSummary>>,
+    /// Trees with a thread of their own.
+    apart: RwLock<BTreeSet<PathBuf>>,
 }
 
 /// What a barrier must know of a tree.
@@ -119,20 +128,29 @@ pub struct WriteInProgress<'a> {
 }
 
 impl Trees {
-    /// Starts the watcher thread; no tree is wanted yet. Cookies are made in a directory that is only for them.
-    pub fn start(lease_grace: Duration, cookie_directory: PathBuf) -> std::io::Result<Arc<Self>> {
+    /// Starts the watcher thread; no tree is wanted yet. Cookies are made in a directory that is only for them. Of each
+    /// tree at most so many directories are looked at.
+    pub fn start(
+        lease_grace: Duration,
+        cookie_directory: PathBuf,
+        disks: Arc<Disks>,
+        max_directories: usize,
+    ) -> std::io::Result<Arc<Self>> {
         let (commands, inbox) = unbounded();
         let wake = commands.clone();
         let queue = Arc::new(EventQueue::new(Box::new(move || drop(wake.send(WatcherCommand::Wake)))));
         let shared = Arc::new(Shared {
+            disks,
+            max_directories,
             leases: Mutex::new(Leases::new(lease_grace)),
             own_writes: OwnWrites::default(),
             subscribers: OnceLock::new(),
             changes: AtomicU64::new(0),
             health: RwLock::default(),
             summaries: RwLock::default(),
+            apart: RwLock::default(),
         });
-        let thread = WatcherThread::new(Arc::clone(&queue), Arc::clone(&shared), cookie_directory);
+        let thread = WatcherThread::new(Arc::clone(&queue), Arc::clone(&shared), cookie_directory, commands.clone());
         std::thread::Builder::new().name("watch".into()).spawn(move || thread.run(&inbox))?;
         Ok(Arc::new(Self { commands, queue, shared }))
     }
@@ -179,7 +197,13 @@ impl Trees {
         WriteInProgress { trees: self, paths }
     }
 
+    /// Which disks answer.
+    pub fn disks(&self) -> &Arc<Disks> {
+        &self.shared.disks
+    }
+
     /// Waits until everything that happened in any tree up to now has reached the subscribers; returns whether it has.
+    /// A tree that does not answer is not waited for.
     pub fn barrier(&self, timeout: Duration) -> bool {
         let deadline = Instant::now() + timeout;
         let (done, wait) = bounded(1);
@@ -188,7 +212,11 @@ impl Trees {
             Err(NoRound::Lost) => WatcherCommand::RescanAll(done),
             Err(NoRound::Late) => return false,
         });
-        wait.recv_deadline(deadline).is_ok()
+        if wait.recv_deadline(deadline).is_err() {
+            return false;
+        }
+        let apart = self.shared.apart.read().clone();
+        apart.iter().all(|tree| self.rescan(tree, deadline) || self.shared.disks.is_silent(tree))
     }
 
     /// Begins a barrier, which costs one system call. What matters is what happens before; waiting can come later.
@@ -224,7 +252,22 @@ impl Trees {
     fn rescan(&self, tree: &Path, deadline: Instant) -> bool {
         let (done, wait) = bounded(1);
         self.command(WatcherCommand::Rescan(tree.to_owned(), done));
-        wait.recv_deadline(deadline).is_ok()
+        self.wait_while_answering(tree, &wait, deadline).is_some()
+    }
+
+    /// What a thread answers that looks at a tree; none if it takes too long, or the tree's disk does not answer.
+    fn wait_while_answering<T>(&self, tree: &Path, wait: &Receiver<T>, deadline: Instant) -> Option<T> {
+        loop {
+            match wait.recv_deadline(deadline.min(Instant::now() + PATIENCE)) {
+                Ok(answer) => return Some(answer),
+                Err(RecvTimeoutError::Disconnected) => return None,
+                Err(RecvTimeoutError::Timeout) => {
+                    if Instant::now() >= deadline || self.shared.disks.is_silent(tree) {
+                        return None;
+                    }
+                }
+            }
+        }
     }
 
     /// The files of a wanted tree, as they are now: scanned again, or at least once, within this time. None if it
@@ -236,7 +279,7 @@ impl Trees {
         }
         let (done, wait) = bounded(1);
         self.command(WatcherCommand::List(tree.to_owned(), done));
-        wait.recv_deadline(deadline).ok().flatten()
+        self.wait_while_answering(tree, &wait, deadline).flatten()
     }
 
     /// Whether events of a tree were recorded that have not reached the subscribers.
@@ -256,15 +299,24 @@ impl Trees {
 
     /// Answered from memory.
     pub fn health(&self) -> Vec<RootStatus> {
-        self.shared.health.read().clone()
+        let mut health = self.shared.health.read().clone();
+        for tree in self.shared.apart.read().iter().filter(|tree| self.shared.disks.is_silent(tree)) {
+            let status = health.entry(tree.clone()).or_default();
+            status.path = tree.display().to_string();
+            status.state = "not answering".to_owned();
+            status.warning = Some(not_answering(tree));
+        }
+        health.into_values().collect()
     }
 
     /// What people should know about these trees.
     pub fn warnings(&self, trees: &BTreeSet<PathBuf>) -> Vec<String> {
         let health = self.shared.health.read();
-        let warned = health.iter().filter_map(|root| Some((root.warning.as_ref()?, &root.path)));
-        let is_theirs = |path: &str| trees.iter().any(|tree| tree.display().to_string() == path);
-        warned.filter(|(_, path)| is_theirs(path)).map(|(warning, _)| warning.clone()).collect()
+        let of_tree = |tree: &PathBuf| match self.shared.disks.is_silent(tree) {
+            true => Some(not_answering(tree)),
+            false => health.get(tree)?.warning.clone(),
+        };
+        trees.iter().filter_map(of_tree).collect()
     }
 
     fn command(&self, command: WatcherCommand) {
@@ -317,6 +369,45 @@ impl Drop for WriteInProgress<'_> {
 impl Shared {
     fn subscribers(&self) -> &[Arc<dyn ChangeSubscriber>] {
         self.subscribers.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// Hands on what others did; whoever writes for a call of ours does so for it.
+    fn publish_seen(&self, seen: Vec<SeenChange>) {
+        let foreign = seen.into_iter().filter(|(change, stamp)| self.own_writes.is_foreign(change, *stamp));
+        let changes: Vec<Change> = foreign.map(|(change, _)| change).collect();
+        self.publish(&changes);
+    }
+
+    /// Says how a tree is; a warning, once.
+    fn report(&self, root: &Path, tree: &mut WarnedTree, now: Instant) {
+        let WarnedTree { tree, warned } = tree;
+        self.disks.set_local(root, !tree.lacks_events());
+        let status = tree.status(now);
+        if status.warning != *warned {
+            status.warning.iter().for_each(|warning| self.warn(warning));
+            warned.clone_from(&status.warning);
+        }
+        let summary = TreeSummary { id: tree.id(), polled_scan_time: tree.polled_scan_time() };
+        self.summaries.write().insert(root.to_owned(), summary);
+        self.health.write().insert(root.to_owned(), status);
+    }
+
+    fn warn(&self, warning: &str) {
+        self.subscribers().iter().for_each(|subscriber| subscriber.warned(warning));
+    }
+
+    /// Forgets how trees are that nobody wants any more.
+    fn retain(&self, wanted: &BTreeSet<PathBuf>) {
+        self.summaries.write().retain(|root, _| wanted.contains(root));
+        self.health.write().retain(|root, _| wanted.contains(root));
+    }
+
+    /// Tells the subscribers of a tree as if it were new.
+    fn announce(&self, root: &Path) {
+        let families = self.leases.lock().families(root);
+        for family in families {
+            self.subscribers().iter().for_each(|subscriber| subscriber.tree_added(family, root));
+        }
     }
 
     fn publish(&self, changes: &[Change]) {

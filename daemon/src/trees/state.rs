@@ -39,6 +39,8 @@ pub struct ScanDelta {
     pub covers_subtree: bool,
     /// Something could not be read for a reason that may go away without an event.
     pub needs_retry: bool,
+    /// There are more directories than may be looked at.
+    pub is_truncated: bool,
 }
 
 impl ScanDelta {
@@ -99,21 +101,37 @@ impl TreeState {
     /// Scans everything. `appears` is called with each directory before it is listed, so that a watch can be added
     /// first and nothing that happens afterwards is missed.
     pub fn rescan(&mut self, root: &Path, appears: &mut dyn FnMut(&Path)) -> ScanDelta {
+        self.rescan_up_to(usize::MAX, root, appears)
+    }
+
+    /// Scans everything, but no more than so many directories.
+    pub(crate) fn rescan_up_to(&mut self, limit: usize, root: &Path, appears: &mut dyn FnMut(&Path)) -> ScanDelta {
         let mut delta = ScanDelta { covers_subtree: true, ..ScanDelta::default() };
         let before = std::mem::take(self);
-        delta.needs_retry = self.walk(root, PathBuf::new(), appears);
+        self.walk(limit, root, PathBuf::new(), appears, &mut delta);
         delta.compare(&before, self);
         delta
     }
 
     /// Scans one path again: a file, a directory with all below it, or nothing any more.
     pub fn rescan_path(&mut self, root: &Path, path: &Path, appears: &mut dyn FnMut(&Path)) -> ScanDelta {
+        self.rescan_path_up_to(usize::MAX, root, path, appears)
+    }
+
+    /// The same, but no more than so many directories are looked at.
+    pub(crate) fn rescan_path_up_to(
+        &mut self,
+        limit: usize,
+        root: &Path,
+        path: &Path,
+        appears: &mut dyn FnMut(&Path),
+    ) -> ScanDelta {
         let mut delta = ScanDelta::default();
         if is_ignored(path) {
             return delta;
         }
         match fs::symlink_metadata(root.join(path)) {
-            Ok(there) if there.is_dir() => self.rescan_directory(root, path, appears, &mut delta),
+            Ok(there) if there.is_dir() => self.rescan_directory(limit, root, path, appears, &mut delta),
             Ok(there) if there.is_file() => {
                 self.forget_directory(path, &mut delta);
                 self.record_file(path, &there, &mut delta);
@@ -128,12 +146,19 @@ impl TreeState {
         delta
     }
 
-    fn rescan_directory(&mut self, root: &Path, path: &Path, appears: &mut dyn FnMut(&Path), delta: &mut ScanDelta) {
+    fn rescan_directory(
+        &mut self,
+        limit: usize,
+        root: &Path,
+        path: &Path,
+        appears: &mut dyn FnMut(&Path),
+        delta: &mut ScanDelta,
+    ) {
         if self.remove(path).is_some() {
             delta.changes.push((path.to_owned(), ChangeKind::Removed));
         }
         let mut below = Self::default();
-        delta.needs_retry = below.walk(root, path.to_owned(), appears);
+        below.walk(limit, root, path.to_owned(), appears, delta);
         delta.covers_subtree = true;
         let known = self.take_subtree(path);
         delta.compare(&known, &below);
@@ -193,17 +218,27 @@ impl TreeState {
         taken
     }
 
-    /// Walks without recursion, so that no depth is too deep. What cannot be listed is left out; returns whether a
-    /// retry is needed because that may change without an event.
-    fn walk(&mut self, root: &Path, start: PathBuf, appears: &mut dyn FnMut(&Path)) -> bool {
+    /// Walks without recursion, so that no depth is too deep. What cannot be listed is left out; a retry is needed if
+    /// that may change without an event.
+    fn walk(
+        &mut self,
+        limit: usize,
+        root: &Path,
+        start: PathBuf,
+        appears: &mut dyn FnMut(&Path),
+        delta: &mut ScanDelta,
+    ) {
         let mut waiting = vec![start];
-        let mut needs_retry = false;
         while let Some(directory) = waiting.pop() {
+            if self.directories.len() >= limit {
+                delta.is_truncated = true;
+                return;
+            }
             appears(&directory);
             let entries = match fs::read_dir(root.join(&directory)) {
                 Ok(entries) => entries,
                 Err(error) => {
-                    needs_retry |= self.record_unreadable(directory, error.kind());
+                    delta.needs_retry |= self.record_unreadable(directory, error.kind());
                     continue;
                 }
             };
@@ -222,7 +257,6 @@ impl TreeState {
             }
             self.directories.insert(directory);
         }
-        needs_retry
     }
 
     /// Records a directory that cannot be listed; returns whether only a retry can tell when it can be again.
@@ -235,6 +269,22 @@ impl TreeState {
         };
         is_root || !matches!(why, ErrorKind::PermissionDenied | ErrorKind::InvalidFilename)
     }
+}
+
+/// Whether a tree has more than so many directories. Only names are read.
+pub(super) fn has_more_directories(limit: usize, root: &Path) -> bool {
+    let (mut waiting, mut count) = (vec![PathBuf::new()], 0);
+    while let Some(directory) = waiting.pop() {
+        count += 1;
+        if count > limit {
+            return true;
+        }
+        let entries = fs::read_dir(root.join(&directory)).into_iter().flatten().flatten();
+        let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+        let paths = directories.map(|entry| directory.join(entry.file_name()));
+        waiting.extend(paths.filter(|path| !is_ignored(path)));
+    }
+    false
 }
 
 fn entry_hash(path: &Path, identity: &FileStamp) -> u64 {
@@ -323,6 +373,20 @@ mod tests {
         fs::remove_file(root.join("a")).expect("a removal");
         write(root, "a/b.md", "1");
         check(&mut tree, root, "a");
+    }
+
+    #[test]
+    fn no_more_directories_are_looked_at_than_may_be() {
+        let directory = TempDir::new().expect("a directory");
+        let root = directory.path();
+        (0..5).for_each(|number| write(root, &format!("{number}/file.md"), "1"));
+        assert!(has_more_directories(5, root) && !has_more_directories(6, root));
+        let mut tree = TreeState::default();
+        assert!(!tree.rescan_up_to(6, root, &mut |_| {}).is_truncated);
+        let delta = tree.rescan_up_to(3, root, &mut |_| {});
+        assert!(delta.is_truncated && tree.directories().len() == 3, "{delta:?}");
+        (0..3).for_each(|number| write(root, &format!("0/{number}/file.md"), "1"));
+        assert!(tree.rescan_path_up_to(2, root, Path::new("0"), &mut |_| {}).is_truncated);
     }
 
     #[test]

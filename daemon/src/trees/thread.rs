@@ -1,9 +1,9 @@
 //! The watcher thread: events and commands in, changes and health out.
 //!
-//! The first event is applied at once; those that come meanwhile are collected and applied together. One thread does
-//! all scans, so that nobody else waits for one.
+//! The first event is applied at once; those that come meanwhile are collected and applied together. It scans all trees
+//! on disks of this machine; others have a thread of their own each, and it never looks at one of them itself.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,11 +11,11 @@ use std::time::Instant;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
 
-use super::change::Change;
+use super::apart::{ApartTree, PLACEMENT_TIMEOUT};
 use super::events::{EventSource, QUEUE_IS_ORDERED};
 use super::queue::EventQueue;
-use super::watched_tree::{SeenChange, WatchedTree};
-use super::{FileList, Shared, TreeSummary};
+use super::watched_tree::WatchedTree;
+use super::{FileList, Shared};
 
 #[derive(Debug)]
 pub(super) enum WatcherCommand {
@@ -29,6 +29,8 @@ pub(super) enum WatcherCommand {
     RescanAll(Sender<()>),
     /// Answered with the files of this tree; none if it is missing.
     List(PathBuf, Sender<Option<FileList>>),
+    /// Nothing speaks against scanning this tree here any more.
+    TakeOver(PathBuf, Box<WarnedTree>),
 }
 
 pub(super) struct WatcherThread {
@@ -36,12 +38,15 @@ pub(super) struct WatcherThread {
     queue: Arc<EventQueue>,
     shared: Arc<Shared>,
     trees: BTreeMap<PathBuf, WarnedTree>,
+    apart: BTreeMap<PathBuf, ApartTree>,
+    commands: Sender<WatcherCommand>,
 }
 
-struct WarnedTree {
-    tree: WatchedTree,
+#[derive(Debug)]
+pub(super) struct WarnedTree {
+    pub(super) tree: WatchedTree,
     /// The warning that was sent last.
-    warned: Option<String>,
+    pub(super) warned: Option<String>,
 }
 
 /// Who waits for an answer, and what has to be rescanned before.
@@ -56,9 +61,14 @@ struct Waiters {
 }
 
 impl WatcherThread {
-    pub(super) fn new(queue: Arc<EventQueue>, shared: Arc<Shared>, cookie_directory: PathBuf) -> Self {
+    pub(super) fn new(
+        queue: Arc<EventQueue>,
+        shared: Arc<Shared>,
+        cookie_directory: PathBuf,
+        commands: Sender<WatcherCommand>,
+    ) -> Self {
         let events = EventSource::new(Arc::clone(&queue), cookie_directory);
-        Self { events, queue, shared, trees: BTreeMap::new() }
+        Self { events, queue, shared, trees: BTreeMap::new(), apart: BTreeMap::new(), commands }
     }
 
     pub(super) fn run(mut self, inbox: &Receiver<WatcherCommand>) {
@@ -67,14 +77,16 @@ impl WatcherThread {
                 None => inbox.recv().map_err(RecvTimeoutError::from),
                 Some(due) => inbox.recv_deadline(due),
             };
-            let mut waiters = Waiters::default();
+            let mut commands = Vec::new();
             match first {
-                Ok(command) => waiters.push(command),
+                Ok(command) => commands.push(command),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => return,
             }
-            inbox.try_iter().for_each(|command| waiters.push(command));
+            commands.extend(inbox.try_iter());
             let has_dropped = self.follow_leases();
+            let waiters = self.sort_commands(commands);
+            self.check_apart();
             self.events.restore_cookie();
             self.rescan_for(&waiters);
             self.apply_events();
@@ -87,9 +99,9 @@ impl WatcherThread {
                 let _ = answer.send(());
             }
             for (root, answer) in waiters.lists {
-                let tree = self.trees.get(&root).map(|warned| &warned.tree).filter(|tree| tree.is_there());
-                let _ = answer.send(tree.map(WatchedTree::files));
+                let _ = answer.send(self.trees.get(&root).and_then(|warned| warned.tree.files_if_there()));
             }
+            self.set_apart();
         }
     }
 
@@ -97,7 +109,8 @@ impl WatcherThread {
     fn next_due(&self) -> Option<Instant> {
         let due = self.trees.values().map(|warned| warned.tree.due()).min();
         let expiry = self.shared.leases.lock().next_expiry();
-        due.into_iter().chain(expiry).min()
+        let checks = self.apart.values().filter_map(ApartTree::due);
+        due.into_iter().chain(expiry).chain(checks).min()
     }
 
     /// Watches what is wanted now, and nothing else. Returns whether any tree was dropped.
@@ -106,16 +119,90 @@ impl WatcherThread {
         let Some(wanted) = self.shared.leases.lock().take_changed(now) else { return false };
         let before = self.trees.len();
         self.trees.retain(|root, _| wanted.contains(root));
+        self.apart.retain(|root, _| wanted.contains(root));
+        self.shared.retain(&wanted);
         let has_dropped = self.trees.len() != before;
-        for root in wanted {
-            let new = || WarnedTree { tree: WatchedTree::new(&root, now), warned: None };
-            self.trees.entry(root.clone()).or_insert_with(new);
-        }
+        let is_new = |root: &PathBuf| !self.trees.contains_key(root) && !self.apart.contains_key(root);
+        let new: Vec<PathBuf> = wanted.into_iter().filter(is_new).collect();
+        self.place(new, now);
         self.events.set_roots(self.trees.keys().map(PathBuf::as_path));
         if has_dropped {
             self.drop_unused_watches();
         }
         has_dropped
+    }
+
+    /// Takes the trees that can be looked at without waiting; each of the others gets a thread of its own.
+    fn place(&mut self, new: Vec<PathBuf>, now: Instant) {
+        let tree = |root: &Path| {
+            let tree = WatchedTree::new(root, self.shared.max_directories, now);
+            WarnedTree { tree, warned: None }
+        };
+        let start = |root: PathBuf| {
+            let (apart, is_ready) = ApartTree::start(&root, tree(&root), &self.shared, &self.commands);
+            (root, apart, is_ready)
+        };
+        let started: Vec<_> = new.into_iter().map(start).collect();
+        let deadline = Instant::now() + PLACEMENT_TIMEOUT;
+        for (root, apart, is_ready) in started {
+            match is_ready.recv_deadline(deadline) {
+                Ok(()) => drop(self.trees.insert(root.clone(), tree(&root))),
+                Err(_) => drop(self.apart.insert(root, apart)),
+            }
+        }
+        self.shared.apart.write().clone_from(&self.apart.keys().cloned().collect());
+    }
+
+    /// What is asked of trees that are looked at here. What is about others is handed on.
+    fn sort_commands(&mut self, commands: Vec<WatcherCommand>) -> Waiters {
+        let mut waiters = Waiters::default();
+        for command in commands {
+            match command {
+                WatcherCommand::Rescan(ref root, _) | WatcherCommand::List(ref root, _)
+                    if let Some(apart) = self.apart.get(root) =>
+                {
+                    apart.send(command);
+                }
+                WatcherCommand::TakeOver(root, tree) => self.take_over(root, *tree),
+                command => waiters.push(command),
+            }
+        }
+        waiters
+    }
+
+    fn take_over(&mut self, root: PathBuf, mut tree: WarnedTree) {
+        if self.apart.remove(&root).is_some() {
+            tree.tree.make_due(Instant::now());
+            self.trees.insert(root.clone(), tree);
+            self.shared.apart.write().remove(&root);
+            self.events.set_roots(self.trees.keys().map(PathBuf::as_path));
+        }
+    }
+
+    /// Trees that have become too large, or are on another disk now, get a thread of their own.
+    fn set_apart(&mut self) {
+        let moved: Vec<(PathBuf, WarnedTree)> =
+            self.trees.extract_if(.., |_, warned| warned.tree.belongs_apart()).collect();
+        if moved.is_empty() {
+            return;
+        }
+        for (root, tree) in moved {
+            self.shared.apart.write().insert(root.clone());
+            let (apart, _) = ApartTree::start(&root, tree, &self.shared, &self.commands);
+            self.apart.insert(root, apart);
+        }
+        self.events.set_roots(self.trees.keys().map(PathBuf::as_path));
+        self.drop_unused_watches();
+    }
+
+    /// Sees whether the disks answer for which somebody has been waiting.
+    fn check_apart(&mut self) {
+        let now = Instant::now();
+        for (root, apart) in &mut self.apart {
+            if apart.check(root, &self.shared, now) {
+                self.shared.warn(&not_answering(root));
+            }
+        }
     }
 
     fn rescan_for(&mut self, waiters: &Waiters) {
@@ -134,7 +221,7 @@ impl WatcherThread {
                 false => continue,
             });
         }
-        self.publish(changes);
+        self.shared.publish_seen(changes);
     }
 
     /// Rescans what the recorded events are about.
@@ -154,7 +241,7 @@ impl WatcherThread {
                 let below = from_here.take_while(|path| path.starts_with(root));
                 changes.extend(tree.rescan_paths(&mut self.events, below, now));
             }
-            self.publish(changes);
+            self.shared.publish_seen(changes);
         }
     }
 
@@ -165,7 +252,7 @@ impl WatcherThread {
             changes.extend(tree.rescan(&mut self.events, reason, now));
         }
         self.drop_unused_watches();
-        self.publish(changes);
+        self.shared.publish_seen(changes);
     }
 
     /// Returns whether any tree was due.
@@ -180,7 +267,7 @@ impl WatcherThread {
         if any_is_due {
             self.drop_unused_watches();
         }
-        self.publish(changes);
+        self.shared.publish_seen(changes);
         any_is_due
     }
 
@@ -191,38 +278,23 @@ impl WatcherThread {
         self.events.retain(|directory| trees.values().any(|warned| warned.tree.needs(directory)));
     }
 
-    /// Hands on what others did; whoever writes for a call of ours does so for it.
-    fn publish(&self, seen: Vec<SeenChange>) {
-        let foreign = seen.into_iter().filter(|(change, stamp)| self.shared.own_writes.is_foreign(change, *stamp));
-        let changes: Vec<Change> = foreign.map(|(change, _)| change).collect();
-        self.shared.publish(&changes);
-    }
-
     fn report(&mut self) {
         let now = Instant::now();
-        let mut health = Vec::with_capacity(self.trees.len());
-        let mut summaries = HashMap::with_capacity(self.trees.len());
-        for (root, WarnedTree { tree, warned }) in self.trees.iter_mut().filter(|(_, warned)| warned.tree.is_known()) {
-            let status = tree.status(now);
-            if status.warning != *warned {
-                if let Some(warning) = &status.warning {
-                    self.shared.subscribers().iter().for_each(|subscriber| subscriber.warned(warning));
-                }
-                warned.clone_from(&status.warning);
-            }
-            let summary = TreeSummary { id: tree.id(), polled_scan_time: tree.polled_scan_time() };
-            summaries.insert(root.clone(), summary);
-            health.push(status);
+        for (root, tree) in self.trees.iter_mut().filter(|(_, warned)| warned.tree.is_known()) {
+            self.shared.report(root, tree, now);
         }
-        *self.shared.health.write() = health;
-        *self.shared.summaries.write() = summaries;
     }
+}
+
+/// What people are told of a tree that does not answer.
+pub(super) fn not_answering(root: &Path) -> String {
+    format!("the disk with `{}` does not answer: calls to it are refused until it does", root.display())
 }
 
 impl Waiters {
     fn push(&mut self, command: WatcherCommand) {
         match command {
-            WatcherCommand::Wake => {}
+            WatcherCommand::Wake | WatcherCommand::TakeOver(..) => {}
             WatcherCommand::Sync(answer) => {
                 self.syncs = true;
                 self.answers.push(answer);

@@ -38,6 +38,10 @@ pub(crate) struct WatchedTree {
     state: TreeState,
     watches: usize,
     lacks_events: bool,
+    /// So many directories may be looked at.
+    max_directories: usize,
+    /// There are more.
+    is_truncated: bool,
     watch_limit: Option<WatchLimit>,
     /// Something could not be read for a reason that may go away without an event.
     retry_scan: bool,
@@ -53,13 +57,15 @@ pub(crate) struct WatchedTree {
 
 impl WatchedTree {
     /// Due for its first scan at once.
-    pub(crate) fn new(path: &Path, now: Instant) -> Self {
+    pub(crate) fn new(path: &Path, max_directories: usize, now: Instant) -> Self {
         Self {
             path: path.into(),
             id: None,
             state: TreeState::default(),
             watches: 0,
             lacks_events: false,
+            max_directories,
+            is_truncated: false,
             watch_limit: None,
             retry_scan: false,
             missing_since: None,
@@ -86,9 +92,9 @@ impl WatchedTree {
         self.scanned.is_some() || self.missing_since.is_some()
     }
 
-    /// Whether it was there when it was scanned last.
-    pub(crate) fn is_there(&self) -> bool {
-        self.scanned.is_some() && self.missing_since.is_none()
+    /// Has it scanned as soon as there is time.
+    pub(crate) fn make_due(&mut self, now: Instant) {
+        self.due = now;
     }
 
     /// Whether there may be changes in it that only a scan finds.
@@ -101,7 +107,18 @@ impl WatchedTree {
     }
 
     fn is_polled(&self) -> bool {
-        self.lacks_events || self.watch_limit.is_some()
+        self.belongs_apart() || self.watch_limit.is_some()
+    }
+
+    /// Whether it is on a disk that sends no events, as far as is known.
+    pub(crate) fn lacks_events(&self) -> bool {
+        self.lacks_events
+    }
+
+    /// Whether looking at it may take so long that nobody else must wait for it: it is on a disk that may not answer,
+    /// or too large.
+    pub(crate) fn belongs_apart(&self) -> bool {
+        self.lacks_events || self.is_truncated
     }
 
     /// How long a scan takes, if it is scanned again and again instead of waiting for events.
@@ -115,9 +132,10 @@ impl WatchedTree {
             || directory.strip_prefix(&self.path).is_ok_and(|path| self.state.has_directory(path))
     }
 
-    /// Its files, each with its path from the root.
-    pub(crate) fn files(&self) -> FileList {
-        self.state.files().iter().map(|(path, stamp)| (path.clone(), *stamp)).collect()
+    /// Its files, each with its path from the root; none if it was not there when it was scanned last.
+    pub(crate) fn files_if_there(&self) -> Option<FileList> {
+        let is_there = self.scanned.is_some() && self.missing_since.is_none();
+        is_there.then(|| self.state.files().iter().map(|(path, stamp)| (path.clone(), *stamp)).collect())
     }
 
     /// Scans all of it. The first time, nothing that is there is a change.
@@ -135,7 +153,7 @@ impl WatchedTree {
         self.missing_since = None;
         self.was_cleared = false;
         self.lacks_events = lacks_events(&self.path);
-        (self.watch_limit, self.retry_scan) = (None, false);
+        (self.watch_limit, self.retry_scan, self.is_truncated) = (None, false, false);
         let began = Instant::now();
         changes.extend(self.scan(events, None).0);
         self.scan_took = began.elapsed();
@@ -199,7 +217,7 @@ impl WatchedTree {
 
     /// Scans one path, or everything; also returns whether everything below the path was scanned.
     fn scan(&mut self, events: &mut EventSource, path: Option<&Path>) -> (Vec<SeenChange>, bool) {
-        let Self { path: root, state, lacks_events, watch_limit, .. } = self;
+        let Self { path: root, state, lacks_events, watch_limit, max_directories, .. } = self;
         let mut watches = 0;
         let mut appears = |directory: &Path| {
             if *lacks_events || watch_limit.is_some() {
@@ -216,9 +234,10 @@ impl WatchedTree {
             }
         };
         let delta = match path {
-            None => state.rescan(root, &mut appears),
-            Some(path) => state.rescan_path(root, path, &mut appears),
+            None => state.rescan_up_to(*max_directories, root, &mut appears),
+            Some(path) => state.rescan_path_up_to(*max_directories, root, path, &mut appears),
         };
+        self.is_truncated |= delta.is_truncated || self.state.directories().len() > self.max_directories;
         let covers_subtree = delta.covers_subtree;
         self.retry_scan |= delta.needs_retry;
         let changes = self.commit_scan(events, delta);
@@ -287,6 +306,7 @@ impl WatchedTree {
     pub(crate) fn status(&self, now: Instant) -> RootStatus {
         let backend = match (self.lacks_events, self.watch_limit) {
             (true, _) => "poll (this disk sends no events)",
+            (false, _) if self.is_truncated => "poll (it has too many directories)",
             (false, Some(_)) if self.watches == 0 => "poll (the system allows no more watches)",
             (false, Some(_)) => "events and poll (the system allows no more watches)",
             (false, None) => "events",
@@ -317,6 +337,11 @@ impl WatchedTree {
             )
         };
         match (self.lacks_events, self.watch_limit) {
+            _ if self.is_truncated => Some(format!(
+                "`{path}` has more than {} directories: only so many are searched, and looked at every few seconds; \
+                 raise `max_directories`, or choose a smaller directory",
+                self.max_directories
+            )),
             (true, _) => Some(format!("`{path}` is on a disk that sends no events and is looked at every few seconds")),
             (false, Some(WatchLimit::Watches)) => Some(limited("watches", "fs.inotify.max_user_watches")),
             (false, Some(WatchLimit::Instances)) => Some(limited("watchers", "fs.inotify.max_user_instances")),

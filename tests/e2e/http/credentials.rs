@@ -45,8 +45,10 @@ fn locked() -> (Home, HttpClient) {
     (home, web.without("X-API-Key"))
 }
 
+/// From an address of its own: nobody is slowed down by others' attempts.
 #[track_caller]
 fn check(web: &HttpClient, what: &str, status: u16) {
+    let web = web.elsewhere();
     for (method, path) in [("GET", "/tools"), ("GET", "/openapi.json")] {
         let reply = web.send(method, path, None);
         assert_eq!(reply.status, status, "{what} at {path}: {}", reply.text());
@@ -148,13 +150,72 @@ fn bad_tokens_all_hear_the_same() {
     for (what, token) in &bad {
         let web = web.with("Authorization", &format!("Bearer {token}"));
         check(&web, what, 401);
-        assert_eq!(web.get("/tools").body, first.body, "{what}");
+        assert_eq!(web.elsewhere().get("/tools").body, first.body, "{what}");
     }
     assert_eq!(web.get("/tools").body, first.body);
     assert_eq!(web.with("X-API-Key", "wrong").get("/tools").body, first.body);
     let twice = web.with("Authorization", &format!("Bearer {good}")).with("Authorization", &format!("Bearer {good}"));
     check(&twice, "a token twice", 401);
     check(&twice.with("X-API-Key", KEY), "a token twice beside a key", 401);
+}
+
+/// Two hundred guesses in a row.
+#[test]
+fn guessing_is_slowed_and_knowing_is_not() {
+    let (_home, web) = locked();
+    let web = web.elsewhere();
+    let guess = |number: u32| match number % 3 {
+        0 => web.with("X-API-Key", &format!("guess-{number}")),
+        1 => web.with("Authorization", &format!("Bearer trellis_{number:048x}")),
+        _ => web.with("X-API-Key", KEY).with("X-API-Key", &format!("guess-{number}")),
+    };
+    let answers: Vec<_> = (0..200).map(|number| guess(number).get("/tools")).collect();
+    let (first, later) = answers.split_at(20);
+    assert!(first.iter().all(|answer| answer.status == 401));
+    for answer in later {
+        assert_eq!((answer.status, answer.code()), (429, 1005.into()), "{}", answer.text());
+        let seconds: u64 = answer.header("retry-after").expect("a time").parse().expect("a number");
+        assert!((1..=60).contains(&seconds), "{seconds}");
+        assert_eq!(answer.body.len(), later[0].body.len(), "all of them hear the same");
+    }
+    assert_eq!(web.with("X-API-Key", KEY).get("/tools").status, 200, "who is right is never slowed down");
+    assert_eq!(web.with("Authorization", &format!("Bearer {}", good_token())).get("/tools").status, 200);
+    assert_eq!(web.get("/tools").status, 401, "no credentials are no guess");
+    assert_eq!(web.get("/health").status, 200);
+    assert_eq!(web.elsewhere().with("X-API-Key", "wrong").get("/tools").status, 401, "another address");
+}
+
+#[test]
+fn requests_without_credentials_are_no_guesses() {
+    let (_home, web) = locked();
+    let web = web.elsewhere();
+    assert!((0..50).all(|_| web.get("/tools").status == 401));
+    assert_eq!(web.with("X-API-Key", "wrong").get("/tools").status, 401);
+}
+
+#[test]
+fn tokens_of_others_or_for_others_are_refused_when_it_is_set() {
+    let settings = [("JWT_SECRET", SECRET), ("JWT_ISSUER", "https://id.example"), ("JWT_AUDIENCE", "trellis")];
+    let (home, web) = Home::new().gateway(&settings);
+    let web = web.without("X-API-Key");
+    let with = |claims: Value| {
+        let mut claims = claims;
+        claims["exp"] = (now() + 600).into();
+        web.with("Authorization", &format!("Bearer {}", token(json!({ "alg": "HS256" }), claims)))
+    };
+    let issuer = "https://id.example";
+    check(&with(json!({ "iss": issuer, "aud": "trellis" })), "its own", 200);
+    check(&with(json!({ "iss": issuer, "aud": ["other", "trellis"] })), "a list", 200);
+    check(&with(json!({ "iss": issuer, "aud": ["other"] })), "for others", 401);
+    check(&with(json!({ "iss": issuer })), "for nobody", 401);
+    check(&with(json!({ "iss": "https://id.example/", "aud": "trellis" })), "of others", 401);
+    check(&with(json!({ "aud": "trellis" })), "of nobody", 401);
+    wait_until("the log says why", || home.log().contains("JWT_AUDIENCE").then_some(()));
+    let settings = String::from_utf8(home.trellisd(&["status", "--settings"]).stdout).expect("text");
+    assert!(settings.contains("http.jwt_issuer") && settings.contains(issuer), "{settings}");
+    let (_home, web) = Home::new().gateway(&[("JWT_SECRET", SECRET)]);
+    let anybody = token(json!({ "alg": "HS256" }), json!({ "exp": now() + 600, "iss": "x", "aud": "y" }));
+    check(&web.without("X-API-Key").with("Authorization", &format!("Bearer {anybody}")), "not asked for", 200);
 }
 
 #[test]

@@ -50,6 +50,33 @@ fn a_session_is_needed_known_and_ended() {
     assert_eq!(other.message("/mcp", &list).status, 200, "another is not touched");
 }
 
+/// Memory that a process has, in bytes.
+fn resident(pid: u32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process lives");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a size");
+    line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number") << 10
+}
+
+#[test]
+fn sessions_that_are_not_there_are_not_remembered() {
+    let (home, web) = vault();
+    let pid = home.daemon_pid().expect("a daemon");
+    let mut line = web.open();
+    let mut name = |number: u32| {
+        let session = web.with("Mcp-Session-Id", &format!("{number:04}{}", "x".repeat(12_000)));
+        let session = session.with("Accept", "application/json, text/event-stream");
+        let session = session.with("Content-Type", "application/json");
+        let list = request("tools/list", json!({})).to_string();
+        line.write(&session.bytes("POST", "/mcp", Some(list.as_bytes())));
+        assert_eq!(line.reply().status, 404);
+    };
+    (0..200).for_each(&mut name);
+    let before = resident(pid);
+    (200..3200).for_each(&mut name);
+    let grown = resident(pid).saturating_sub(before);
+    assert!(grown < 10 << 20, "36 MB of names made the daemon {} KiB larger", grown >> 10);
+}
+
 #[test]
 fn what_a_client_takes_is_respected() {
     let (_home, web) = vault();

@@ -237,3 +237,29 @@ fn a_connection_serves_many_requests() {
         assert_eq!(line.reply().status, 200);
     }
 }
+
+/// A host without a key looks for a way to log in: it hears at once that there is none, and stops.
+#[test]
+fn whoever_looks_for_oauth_hears_that_it_is_not_there() {
+    let (_home, web) = vault();
+    let stranger = HttpClient::at(web.address.port());
+    let metadata = "oauth-protected-resource";
+    for path in [
+        format!("/.well-known/{metadata}"),
+        format!("/.well-known/{metadata}/mcp"),
+        "/.well-known/oauth-authorization-server".to_owned(),
+        "/mcp/.well-known/openid-configuration".to_owned(),
+        "/register".to_owned(),
+    ] {
+        for web in [&stranger, &web] {
+            let reply = web.get(&path);
+            assert_eq!((reply.status, reply.code()), (404, (-32601).into()), "{path}");
+            assert_eq!(web.post(&path, &json!({ "client_name": "x" })).status, 404, "{path}");
+        }
+    }
+    for path in ["/registered", "/register/x", "/well-known/x", "/tools"] {
+        assert_eq!(stranger.get(path).status, 401, "{path}");
+    }
+    let page = stranger.with("Origin", "https://evil.example");
+    assert_eq!(page.get("/register").status, 403, "a page still may not call");
+}

@@ -101,21 +101,88 @@ fn a_full_disk_for_the_journal() {
     assert_eq!(vault.replace("a.md", "old", "new", json!({})), 1);
     assert_eq!(vault.tree(), ["a.md"]);
     fs::write(state.join("filler"), vec![0; 1 << 20]).expect_err("a full disk");
-    let mut made = 0;
     // Long paths make long entries.
     let deep = ["d".repeat(200), "e".repeat(200), "f".repeat(200), "g".repeat(200)].join("/");
-    // Entries fit into the segment that is open; once it is full a new one finds no room.
-    let error = loop {
-        let result = vault.client.call("vault_create", creating(&format!("{deep}/{made}.md"), "x"));
-        if result["isError"] == true {
-            break result["structuredContent"]["error"].clone();
-        }
-        made += 1;
-        assert!(made < 5000, "the journal never fills up");
-    };
-    assert_eq!((&error["code"], &error["details"]["reason"]), (&json!("conflict"), &json!("disk_full")), "{error}");
-    assert_eq!(vault.tree().len(), 1 + 4 + made, "what was refused is not there");
+    // Entries fit into the segment that is open; once it is full the journal forgets the oldest to make room.
+    for number in 0..600 {
+        vault.create(&format!("{deep}/{number}.md"), "x");
+    }
+    assert_eq!(vault.tree().len(), 1 + 4 + 600);
     drop((vault, mount));
+}
+
+/// A home whose state is on a disk of its own, and its socket on another one.
+fn home_with_state_at(state: &Path) -> Home {
+    let home = Home::new();
+    fs::create_dir(home.path().join("run")).expect("a directory");
+    let run = home.path().join("run");
+    home.with("XDG_STATE_HOME", state).with("XDG_RUNTIME_DIR", run)
+}
+
+/// Reading and searching go on; a write is refused for this reason, with what to do, and leaves nothing.
+fn check_serves_without_writing(vault: &mut Vault, reason: &str) {
+    assert_eq!(vault.text("a.md"), "old");
+    vault.client.call_ok("vault_read", json!({ "path": "a.md", "full": true }));
+    let mut vibe = vault.home.host(&["--only", "vibe"]);
+    let found = vibe.call_ok("search", json!({ "query": "lighthouse" }));
+    assert!(found.to_string().contains("lighthouse"), "{found}");
+    check_refused(vault, "vault_replace", &replacing("a.md", "new"), "conflict", reason);
+    let error = vault.refused("vault_create", creating("b.md", "new"));
+    let said = error.to_string();
+    assert!(said.contains("recorded") && said.contains("state directory"), "{said}");
+}
+
+fn write_document(home: &Home) {
+    let document = home.path().join(".vibe/p/docs/note.md");
+    fs::create_dir_all(document.parent().expect("a directory")).expect("a directory");
+    fs::write(document, "# Note\n\nThe lighthouse keeper\n").expect("a file");
+}
+
+#[test]
+fn r19_a_full_state_disk_stops_writes_and_nothing_else() {
+    let outside = tempfile::TempDir::new().expect("a directory");
+    let Some(mount) = Mount::tmpfs("200k", &outside.path().join("state")) else { return };
+    fs::write(mount.0.join("filler"), vec![0; 1 << 20]).expect_err("a full disk");
+    let home = home_with_state_at(&mount.0);
+    write_document(&home);
+    let mut vault = Vault::at(home);
+    vault.write("a.md", "old");
+    check_serves_without_writing(&mut vault, "disk_full");
+    // With room again the same daemon writes.
+    assert!(Command::new("mount").args(["-o", "remount,size=4m"]).arg(&mount.0).status().is_ok_and(|it| it.success()));
+    vault.create("b.md", "new");
+    assert_eq!(vault.replace("a.md", "old", "new", json!({})), 1);
+    drop((vault, mount));
+}
+
+#[test]
+fn r19_a_read_only_state_disk_stops_writes_and_nothing_else() {
+    let outside = tempfile::TempDir::new().expect("a directory");
+    let Some(mount) = Mount::tmpfs("4m", &outside.path().join("state")) else { return };
+    let remount = |how: &str| {
+        let done = Command::new("mount").args(["-o", &format!("remount,{how}")]).arg(&mount.0).status();
+        assert!(done.is_ok_and(|it| it.success()));
+    };
+    for has_run_before in [false, true] {
+        let home = home_with_state_at(&mount.0);
+        write_document(&home);
+        fs::create_dir_all(mount.0.join("trellis")).expect("a directory");
+        if has_run_before {
+            home.host(&["--only", "vault"]).call_ok("vault_create", creating("first.md", "x"));
+            let pid = home.daemon_pid().expect("a daemon");
+            home.kill(pid);
+            while fs::exists(format!("/proc/{pid}")).unwrap_or(false) {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+        }
+        remount("ro");
+        let mut vault = Vault::at(home);
+        vault.write("a.md", "old");
+        check_serves_without_writing(&mut vault, "read_only");
+        remount("rw");
+        vault.create("b.md", "new");
+        drop(vault);
+    }
 }
 
 #[test]

@@ -85,15 +85,58 @@ fn nothing_is_written_through_a_link() {
 }
 
 #[test]
-fn the_vault_itself_may_be_a_link() {
+fn the_vault_itself_may_be_a_link_that_stays_in_the_project() {
     let home = trellis_tests::harness::Home::new();
-    fs::create_dir_all(home.path().join("elsewhere")).expect("a directory");
-    std::os::unix::fs::symlink("../elsewhere", home.project().join("vault")).expect("a link");
+    fs::create_dir_all(home.project().join("docs/notes")).expect("a directory");
+    std::os::unix::fs::symlink("docs/notes", home.project().join("vault")).expect("a link");
     let client = home.host(&["--only", "vault"]);
     let mut vault = Vault { home, client };
     vault.create("a/b.md", "old");
     vault.replace("a/b.md", "old", "new", json!({}));
-    assert_eq!(fs::read_to_string(vault.home.path().join("elsewhere/a/b.md")).expect("the file"), "new");
+    assert_eq!(fs::read_to_string(vault.home.project().join("docs/notes/a/b.md")).expect("the file"), "new");
+}
+
+/// A checkout must not choose what else of a person is served, written and watched.
+#[test]
+fn a_vault_that_leads_out_of_the_project_is_refused_and_not_watched() {
+    for target in ["..", "../secrets", "/"] {
+        let home = trellis_tests::harness::Home::new();
+        fs::create_dir_all(home.project().join(".git")).expect("a checkout");
+        fs::create_dir_all(home.path().join("secrets")).expect("a directory");
+        fs::write(home.path().join("secrets/key.md"), "secret").expect("a file");
+        std::os::unix::fs::symlink(target, home.project().join("vault")).expect("a link");
+        let client = home.host(&["--only", "vault"]);
+        let mut vault = Vault { home, client };
+        for (tool, arguments) in [
+            ("vault_read", json!({ "path": "key.md", "full": true })),
+            ("vault_read", json!({ "path": "secrets/key.md", "full": true })),
+            ("vault_ls", json!({})),
+            ("vault_create", creating("new.md")),
+            ("vault_create", creating("secrets/new.md")),
+        ] {
+            let error = vault.refused(tool, arguments);
+            assert_eq!(error["code"], "forbidden", "{target} {tool}: {error}");
+            assert!(error.to_string().contains("VAULT_ROOT"), "{error}");
+        }
+        let status = vault.home.status().expect("a daemon");
+        assert_eq!(status["roots"], json!([]), "{target}: nothing is watched");
+        assert_eq!(fs::read_dir(vault.home.path().join("secrets")).expect("a directory").count(), 1);
+        fs::remove_file(vault.home.project().join("vault")).expect("the link goes");
+    }
+}
+
+/// Whoever sets the place may set any.
+#[test]
+fn a_vault_that_is_set_may_be_a_link_to_anywhere() {
+    let home = trellis_tests::harness::Home::new();
+    fs::create_dir_all(home.path().join("elsewhere")).expect("a directory");
+    std::os::unix::fs::symlink("elsewhere", home.path().join("link")).expect("a link");
+    let link = home.path().join("link");
+    let home = home.with("VAULT_ROOT", link);
+    let client = home.host(&["--only", "vault"]);
+    let mut vault = Vault { home, client };
+    vault.create("a/b.md", "old");
+    assert_eq!(fs::read_to_string(vault.home.path().join("elsewhere/a/b.md")).expect("the file"), "old");
 }
 
 #[test]

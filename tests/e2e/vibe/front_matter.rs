@@ -84,3 +84,60 @@ fn what_the_front_matter_says_survives_an_update() {
         (&json!(["mcp", "design"]), &json!("in-progress"))
     );
 }
+
+/// Aliases of aliases: 600 bytes that would be millions of values.
+fn alias_bomb() -> String {
+    let mut lines = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for level in 1..9 {
+        lines += &format!("a{level}: &a{level} [{}]\n", vec![format!("*a{}", level - 1); 9].join(", "));
+    }
+    format!("---\nstatus: done\n{lines}---\n# Bomb\n\nwordsbehindit\n")
+}
+
+/// The most memory that the daemon ever had, in bytes.
+fn peak(vibe: &Vibe) -> usize {
+    let pid = vibe.home.daemon_pid().expect("a daemon");
+    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("the process lives");
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+    line.trim().trim_end_matches(" kB").parse::<usize>().expect("a number") << 10
+}
+
+#[test]
+fn a_block_that_is_more_than_it_seems_counts_as_text_and_is_told_once() {
+    let mut vibe = Vibe::new();
+    vibe.call("search", json!({ "query": "anything" }));
+    let before = peak(&vibe);
+    vibe.write("demo/plans/bomb.md", alias_bomb());
+    let found = vibe.call("search", json!({ "query": "wordsbehindit" }));
+    assert_eq!(found["results"][0]["path"], "demo/plans/bomb.md", "{found}");
+    let read = json!({ "project": "demo", "folder": "plans", "filename": "bomb.md" });
+    for _ in 0..20 {
+        let document = vibe.call("read_doc", read.clone());
+        assert!(document["metadata"]["status"] != "done", "{document}");
+    }
+    let grown = peak(&vibe).saturating_sub(before);
+    assert!(grown < 40 << 20, "it took {} MiB", grown >> 20);
+    let warnings = || -> Vec<String> {
+        let status = vibe.home.status().expect("a daemon");
+        let warnings = status["warnings"].as_array().expect("a list").iter();
+        warnings.map(ToString::to_string).filter(|warning| warning.contains("bomb.md")).collect()
+    };
+    assert_eq!(warnings().len(), 1, "{:?}", warnings());
+    assert!(warnings()[0].contains("aliases"), "{:?}", warnings());
+}
+
+#[test]
+fn a_block_that_is_more_than_it_seems_is_not_written() {
+    let mut vibe = Vibe::with("demo/plans/a.md", "old\n");
+    let with = |name: &str, content: String, frontmatter: Value| json!({ "project": "demo", "folder": "plans", "filename": name, "content": content, "frontmatter": frontmatter });
+    for frontmatter in [json!(null), json!({ "a": 1 })] {
+        for (tool, name) in [("create_doc", "b.md"), ("update_doc", "a.md")] {
+            let error = vibe.check_refused(tool, with(name, alias_bomb(), frontmatter.clone()), "INVALID_ARGUMENT");
+            assert!(error["message"].as_str().is_some_and(|message| message.contains("`content`")), "{error}");
+        }
+    }
+    assert_eq!(vibe.text("demo/plans/a.md"), "old\n");
+    assert!(!vibe.path("demo/plans/b.md").exists());
+    vibe.call("create_doc", with("b.txt", alias_bomb(), json!(null)));
+    vibe.call("create_doc", with("c.md", "---\na: &x [1]\nb: *x\n---\nbody\n".to_owned(), json!(null)));
+}

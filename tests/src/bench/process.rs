@@ -212,7 +212,7 @@ fn summed_pss(home: &Home, lines: &[ProxyProcess]) -> f64 {
 }
 
 /// Memory of a process, shared pages divided by those who share them.
-pub(super) fn pss(pid: u32) -> f64 {
+pub(crate) fn pss(pid: u32) -> f64 {
     let text = fs::read_to_string(format!("/proc/{pid}/smaps_rollup")).unwrap_or_default();
     let line = text.lines().find_map(|line| line.strip_prefix("Pss:")).unwrap_or("0");
     line.trim().trim_end_matches("kB").trim().parse::<f64>().unwrap_or(0.0) / 1024.0

@@ -142,6 +142,22 @@ impl Client {
         self.answer(id)
     }
 
+    /// The same from a proxy that may be killed meanwhile: none if it is gone, or silent for so long. Whatever else it
+    /// says is dropped.
+    pub fn try_ask(&mut self, method: &str, params: Value, time: Duration) -> Option<Value> {
+        let id = self.next_id;
+        self.next_id += 1;
+        let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        self.stdin.as_mut()?.write_all(format!("{line}\n").as_bytes()).ok()?;
+        let end = Instant::now() + time;
+        loop {
+            let message = self.read(end.saturating_duration_since(Instant::now()))?;
+            if is_answer(&message, id) {
+                return Some(message);
+            }
+        }
+    }
+
     /// Calls a tool and returns the whole result, good or bad.
     #[track_caller]
     pub fn call(&mut self, tool: &str, arguments: Value) -> Value {

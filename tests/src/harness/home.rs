@@ -116,9 +116,16 @@ impl Home {
         client
     }
 
-    /// The same, with a daemon to which the system may deny something: to root it denies nothing, so that
-    /// privilege is left out.
+    /// The same, with a daemon to which the system may deny something.
     pub fn unprivileged_host(&self, flags: &[&str]) -> Client {
+        let mut client = Client::start(self.unprivileged_proxy(flags));
+        client.initialize("2025-11-25");
+        client
+    }
+
+    /// Prepares a proxy whose daemon the system may deny something: to root it denies nothing, so that privilege is
+    /// left out.
+    pub fn unprivileged_proxy(&self, flags: &[&str]) -> Command {
         let proxy = programs::proxy();
         let mut command = if rustix::process::geteuid().is_root() {
             let mut command = self.command("setpriv".as_ref());
@@ -128,9 +135,7 @@ impl Home {
             self.command(&proxy)
         };
         command.args(flags);
-        let mut client = Client::start(command);
-        client.initialize("2025-11-25");
-        client
+        command
     }
 
     /// Runs `trellisd` with these arguments to its end.

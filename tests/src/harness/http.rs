@@ -1,8 +1,10 @@
 //! A small HTTP/1.1 client over a bare socket: requests go out exactly as a test writes them, wrong ones too.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicU32, Ordering};
 
+use rustix::net::{AddressFamily, SocketType};
 use serde_json::{Value, json};
 
 use super::Home;
@@ -22,6 +24,8 @@ pub fn free_port() -> u16 {
 pub struct HttpClient {
     /// Where the gateway listens.
     pub address: SocketAddr,
+    /// From where its connections come, if that matters.
+    peer: Option<Ipv4Addr>,
     headers: Vec<(String, String)>,
 }
 
@@ -59,7 +63,7 @@ impl Home {
 impl HttpClient {
     /// A caller of this port on this machine, who sends no header but the host.
     pub fn at(port: u16) -> Self {
-        Self { address: SocketAddr::from(([127, 0, 0, 1], port)), headers: Vec::new() }
+        Self { address: SocketAddr::from(([127, 0, 0, 1], port)), peer: None, headers: Vec::new() }
             .with("Host", &format!("127.0.0.1:{port}"))
     }
 
@@ -79,9 +83,24 @@ impl HttpClient {
         web
     }
 
+    /// The same caller at an address of this machine that nobody else has.
+    #[must_use]
+    pub fn elsewhere(&self) -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0x7f01_0001);
+        Self { peer: Some(Ipv4Addr::from_bits(NEXT.fetch_add(1, Ordering::Relaxed))), ..self.clone() }
+    }
+
+    fn connect(&self) -> std::io::Result<TcpStream> {
+        let Some(peer) = self.peer else { return TcpStream::connect(self.address) };
+        let socket = rustix::net::socket(AddressFamily::INET, SocketType::STREAM, None)?;
+        rustix::net::bind(&socket, &SocketAddr::from((peer, 0)))?;
+        rustix::net::connect(&socket, &self.address)?;
+        Ok(socket.into())
+    }
+
     /// Opens a connection.
     pub fn open(&self) -> HttpConnection {
-        let stream = TcpStream::connect(self.address).expect("somebody listens");
+        let stream = self.connect().expect("somebody listens");
         stream.set_read_timeout(Some(WAIT_TIMEOUT)).expect("a limit");
         stream.set_write_timeout(Some(WAIT_TIMEOUT)).expect("a limit");
         HttpConnection { reader: BufReader::new(stream) }

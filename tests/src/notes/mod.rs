@@ -135,6 +135,7 @@ fn facts(path: &str, text: &str) -> DocumentFacts {
         tags: Vec::new(),
         boost: 1.0,
         chunks,
+        problem: None,
     }
 }
 

@@ -1,27 +1,23 @@
-//! The feed on the disk: each entry gets the next number and goes to the end of a file as one line of JSON.
+//! The feed on the disk: each entry goes to the end of a file as one line of JSON.
 //!
 //! A feed is a row of such files; the oldest is dropped when it holds nothing that must be kept. A line that was cut off
-//! by a crash is passed over, and its number is not given again.
+//! by a crash is passed over.
 
 use std::fs::{self, File};
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
 use parking_lot::Mutex;
 use serde::{Deserialize, Serialize};
 
+use crate::disk::journal::RetentionClock;
 use crate::state_files;
 
-/// How long a change is kept, unless there are too many.
-const RETENTION: SignedDuration = SignedDuration::from_hours(30 * 24);
-/// How many changes are kept.
-const MAX_ENTRIES: u64 = 100_000;
-/// Changes in one file; whole files are dropped, so up to so many more are kept.
-const ENTRIES_PER_FILE: u64 = 10_000;
-
-/// The last entry of a file is looked for in so many bytes first.
-const LAST_ENTRY_BYTES: u64 = 64 << 10;
+/// A file holds a tenth of what is kept, within these limits.
+const MAX_ENTRIES_PER_FILE: u64 = 10_000;
+const MIN_ENTRIES_PER_FILE: u64 = 100;
 
 /// One change: everything that one call of ours wrote, or what somebody else did to the files of one tree at about one
 /// time. A field that is not known is absent.
@@ -72,91 +68,100 @@ pub enum FileChange {
     Moved,
 }
 
+/// How long and how many changes are kept. Whole files are dropped, so up to a tenth more is there.
+#[derive(Debug, Clone)]
+pub struct FeedRetention {
+    pub age: Duration,
+    pub entries: u64,
+    /// By which the age of a file is counted.
+    pub clock: Arc<RetentionClock>,
+}
+
 #[derive(Debug)]
 pub(super) struct FeedLog {
     directory: PathBuf,
+    retention: FeedRetention,
     tail: Mutex<Option<Tail>>,
 }
 
 /// The file that is being written.
 #[derive(Debug)]
 struct Tail {
-    next: u64,
-    /// The number of its first entry names the file.
-    first: u64,
+    entries: u64,
+    path: PathBuf,
     file: File,
 }
 
 impl FeedLog {
     /// Nothing is read or made before the first entry.
-    pub(super) fn new(directory: PathBuf) -> Self {
-        Self { directory, tail: Mutex::default() }
+    pub(super) fn new(directory: PathBuf, retention: FeedRetention) -> Self {
+        Self { directory, retention, tail: Mutex::default() }
     }
 
-    /// The number of the next entry. A torn last line may have had the number behind the last whole one.
-    fn next_number(&self) -> u64 {
-        match files(&self.directory).last() {
-            Some(first) => last_entry(&file_path(&self.directory, *first)).map_or(first + 1, |last| last.id + 2),
-            None => 1,
-        }
+    /// A number above all that are here. A torn last line may have had one behind the last whole one.
+    pub(super) fn next_number(&self) -> u64 {
+        let newest = files(&self.directory).last().copied();
+        let last = |first: u64| entries(&file_path(&self.directory, first)).iter().map(|entry| entry.id).max();
+        newest.map_or(1, |first| last(first).unwrap_or(first).max(first) + 2)
     }
 
-    /// Adds an entry and gives it its number. It is in the file when this returns, so a daemon that is killed
-    /// afterwards has lost nothing.
-    pub(super) fn append(&self, mut entry: FeedEntry) -> io::Result<u64> {
+    /// Adds an entry. It is in the file when this returns, so a daemon that is killed afterwards has lost nothing.
+    /// Entries come nearly in the order of their numbers; none below `least` comes later.
+    pub(super) fn append(&self, entry: &FeedEntry, least: u64) -> io::Result<()> {
         let mut slot = self.tail.lock();
-        entry.id = slot.as_ref().map_or_else(|| self.next_number(), |tail| tail.next);
-        let has_room = |tail: &Tail| tail.next - tail.first < ENTRIES_PER_FILE;
+        let per_file = (self.retention.entries / 10).clamp(MIN_ENTRIES_PER_FILE, MAX_ENTRIES_PER_FILE);
+        let has_room = |tail: &Tail| tail.entries < per_file;
         let mut tail = match slot.take().filter(has_room) {
             Some(tail) => tail,
             None => {
-                self.prune(Timestamp::from_millisecond(entry.at).unwrap_or(Timestamp::UNIX_EPOCH));
-                let file = state_files::open_append(&file_path(&self.directory, entry.id))?;
-                Tail { next: entry.id, first: entry.id, file }
+                let path = file_path(&self.directory, least.min(entry.id));
+                let file = state_files::open_append(&path)?;
+                self.prune(entry.id);
+                Tail { entries: 0, path, file }
             }
         };
-        tail.next += 1;
-        let mut line = serde_json::to_vec(&entry).map_err(io::Error::other)?;
+        tail.entries += 1;
+        let mut line = serde_json::to_vec(entry).map_err(io::Error::other)?;
         line.push(b'\n');
         // After a line that was cut off the next one goes to another file.
-        tail.file.write_all(&line)?;
+        if let Err(error) = tail.file.write_all(&line) {
+            if tail.entries == 1 {
+                // A full disk shall not fill up with empty files.
+                state_files::remove(&tail.path);
+            }
+            return Err(error);
+        }
         *slot = Some(tail);
-        Ok(entry.id)
+        Ok(())
     }
 
     /// The newest changes, newest first, at most so many, of those before this number if there is one.
     pub(super) fn newest(&self, limit: usize, before: Option<u64>) -> Vec<FeedEntry> {
-        let mut newest = Vec::new();
-        for first in files(&self.directory).into_iter().rev() {
-            if before.is_some_and(|before| first >= before) {
-                continue;
-            }
-            let entries = entries(&file_path(&self.directory, first));
-            let wanted = entries.into_iter().rev().filter(|entry| before.is_none_or(|before| entry.id < before));
-            newest.extend(wanted.take(limit - newest.len()));
-            if newest.len() == limit {
+        let mut newest: Vec<FeedEntry> = Vec::new();
+        let is_wanted = |id: u64| before.is_none_or(|before| id < before);
+        // A file is named by the least number in it.
+        for first in files(&self.directory).into_iter().rev().filter(|first| is_wanted(*first)) {
+            // The file before may have a few numbers between those of this one.
+            let is_enough = newest.len() >= limit;
+            newest.extend(entries(&file_path(&self.directory, first)).into_iter().filter(|entry| is_wanted(entry.id)));
+            if is_enough {
                 break;
             }
         }
+        newest.sort_by_key(|entry| std::cmp::Reverse(entry.id));
+        newest.truncate(limit);
         newest
     }
 
-    /// Drops files of which no change must be kept. The file that is written stays.
-    fn prune(&self, now: Timestamp) {
+    /// Drops files of which no change must be kept; a file counts from when the one after it was begun.
+    fn prune(&self, newest: u64) {
         let files = files(&self.directory);
-        let next = files.last().copied().unwrap_or_default();
         for pair in files.windows(2) {
-            let (first, after) = (pair[0], pair[1]);
-            let path = file_path(&self.directory, first);
-            let is_beyond = next.saturating_sub(after) >= MAX_ENTRIES;
-            let is_old = || {
-                let last = last_entry(&path).and_then(|entry| Timestamp::from_millisecond(entry.at).ok());
-                last.is_none_or(|last| now.duration_since(last) > RETENTION)
-            };
-            if !is_beyond && !is_old() {
-                break;
+            let (path, next) = (file_path(&self.directory, pair[0]), pair[1]);
+            let is_beyond = newest.saturating_sub(next) >= self.retention.entries;
+            if is_beyond || self.retention.clock.age(&path) > self.retention.age {
+                state_files::remove(&path);
             }
-            state_files::remove(&path);
         }
     }
 }
@@ -174,17 +179,6 @@ fn files(directory: &Path) -> Vec<u64> {
     files
 }
 
-/// The last whole entry of a file.
-fn last_entry(path: &Path) -> Option<FeedEntry> {
-    let mut file = File::open(path).ok()?;
-    let length = file.metadata().ok()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(LAST_ENTRY_BYTES))).ok()?;
-    let mut end = Vec::new();
-    file.read_to_end(&mut end).ok()?;
-    let last = end.rsplit(|byte| *byte == b'\n').find_map(|line| serde_json::from_slice(line).ok());
-    last.or_else(|| entries(path).pop())
-}
-
 /// The changes in a file; lines that cannot be read are passed over.
 fn entries(path: &Path) -> Vec<FeedEntry> {
     let Ok(file) = File::open(path) else { return Vec::new() };
@@ -199,9 +193,12 @@ mod tests {
 
     use super::*;
 
-    fn now() -> Timestamp {
-        Timestamp::UNIX_EPOCH + SignedDuration::from_hours(500_000)
+    fn open(directory: PathBuf) -> FeedLog {
+        let clock = Arc::new(RetentionClock::open(&directory.with_extension("clock"), 0));
+        FeedLog::new(directory, FeedRetention { age: Duration::from_secs(30 * DAY), entries: 100, clock })
     }
+
+    const DAY: u64 = 24 * 60 * 60;
 
     fn entry(by: &str) -> FeedEntry {
         let file = FeedFile {
@@ -211,7 +208,7 @@ mod tests {
             from: None,
             items: Vec::new(),
         };
-        FeedEntry { at: now().as_millisecond(), by: by.to_owned(), files: vec![file], ..FeedEntry::default() }
+        FeedEntry { at: 0, by: by.to_owned(), files: vec![file], ..FeedEntry::default() }
     }
 
     fn names(feed: &FeedLog, limit: usize, before: Option<u64>) -> Vec<(u64, String)> {
@@ -219,21 +216,26 @@ mod tests {
     }
 
     #[test]
-    fn numbers_grow_across_daemons_and_after_a_torn_line() {
+    fn a_torn_line_is_passed_over_and_its_number_is_not_free() {
         let home = TempDir::new().expect("a directory");
-        let feed = FeedLog::new(home.path().join("feed"));
-        assert_eq!(feed.append(entry("one")).expect("written"), 1);
-        assert_eq!(feed.append(entry("two")).expect("written"), 2);
+        let feed = open(home.path().join("feed"));
+        let append = |feed: &FeedLog, id: u64, least: u64, by: &str| {
+            feed.append(&FeedEntry { id, ..entry(by) }, least).expect("written");
+        };
+        assert_eq!(feed.next_number(), 1);
+        append(&feed, 2, 1, "two");
+        append(&feed, 1, 1, "one");
         drop(feed);
         let file = home.path().join("feed/000000000001.jsonl");
         let text = fs::read_to_string(&file).expect("a file");
         fs::write(&file, format!("{text}{{\"id\":3,\"at\"")).expect("torn");
-        let feed = FeedLog::new(home.path().join("feed"));
-        let next = feed.append(entry("three")).expect("written");
-        assert!(next > 3, "a number that may have been given is not given again: {next}");
+        let feed = open(home.path().join("feed"));
+        assert!(feed.next_number() > 3, "a number that may have been given is not given again");
+        append(&feed, 5, 4, "five");
+        append(&feed, 4, 4, "four");
         let seen: Vec<String> = names(&feed, 10, None).into_iter().map(|(_, by)| by).collect();
-        assert_eq!(seen, ["three", "two", "one"]);
-        assert_eq!(names(&feed, 1, None).len(), 1);
+        assert_eq!(seen, ["five", "four", "two", "one"]);
+        assert_eq!(names(&feed, 1, None), [(5, "five".to_owned())]);
         assert_eq!(names(&feed, 10, Some(2)), [(1, "one".to_owned())]);
     }
 
@@ -247,18 +249,26 @@ mod tests {
     }
 
     #[test]
-    fn old_files_go_and_the_newest_stays() {
+    fn r29_old_files_go_by_evidence_and_the_newest_stays() {
         let home = TempDir::new().expect("a directory");
-        for (first, age) in [(1, 40), (2, 31), (3, 29), (4, 1)] {
-            let at = (now() - SignedDuration::from_hours(age * 24)).as_millisecond();
-            let line = serde_json::to_string(&FeedEntry { id: first, at, ..entry("x") }).expect("JSON");
-            fs::write(file_path(home.path(), first), line + "\n").expect("a file");
-        }
-        let feed = FeedLog::new(home.path().to_owned());
-        feed.prune(now());
-        assert_eq!(files(home.path()), [3, 4]);
-        fs::write(file_path(home.path(), 3 + MAX_ENTRIES + 1), "").expect("a file");
-        feed.prune(now());
-        assert_eq!(files(home.path()), [4, 3 + MAX_ENTRIES + 1], "what is beyond the number that is kept goes");
+        let feed = open(home.path().join("feed"));
+        let look = |day: u64| feed.retention.clock.look(day as i64 * DAY as i64 * 1000).expect("it is kept");
+        let begin = |id: u64| {
+            let line = serde_json::to_string(&FeedEntry { id, ..entry("x") }).expect("JSON");
+            fs::write(file_path(&feed.directory, id), line + "\n").expect("a file");
+            feed.prune(id);
+        };
+        fs::create_dir(&feed.directory).expect("a directory");
+        begin(1);
+        begin(2);
+        // The clock jumps by a year and back, twice: that makes two days.
+        [365, 0, 365, 0].into_iter().for_each(look);
+        begin(3);
+        assert_eq!(files(&feed.directory), [1, 2, 3]);
+        (1..=29).for_each(look);
+        begin(4);
+        assert_eq!(files(&feed.directory), [2, 3, 4], "a file counts from when the next one was begun");
+        begin(104);
+        assert_eq!(files(&feed.directory), [4, 104], "what is beyond the number that is kept goes");
     }
 }

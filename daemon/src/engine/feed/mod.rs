@@ -7,6 +7,9 @@
 /// Entries → lines of JSON on the disk.
 mod log;
 
+/// Which number is next.
+mod numbers;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
@@ -15,7 +18,8 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use log::FeedLog;
-pub use log::{FeedEntry, FeedFile, FileChange};
+pub use log::{FeedEntry, FeedFile, FeedRetention, FileChange};
+use numbers::ChangeNumbers;
 
 use crate::clock;
 use crate::trees::{Author, Change, ChangeKind, ChangeSubscriber, Origin};
@@ -30,6 +34,7 @@ const BY_HAND: &str = "by hand";
 #[derive(Debug)]
 pub struct Feed {
     log: FeedLog,
+    numbers: ChangeNumbers,
     open: Mutex<OpenEntries>,
     opened: Condvar,
     /// Comes with the first change by somebody else.
@@ -54,10 +59,12 @@ struct OpenEntry {
 }
 
 impl Feed {
-    /// The feed in this directory.
-    pub fn new(directory: PathBuf) -> Arc<Self> {
+    /// The feed in this directory; `numbers` is the file that says which numbers are taken. It does not lie with the
+    /// feed, because the journal has the same numbers.
+    pub fn new(directory: PathBuf, numbers: PathBuf, retention: FeedRetention) -> Arc<Self> {
         Arc::new_cyclic(|this| Self {
-            log: FeedLog::new(directory),
+            log: FeedLog::new(directory, retention),
+            numbers: ChangeNumbers::new(numbers),
             open: Mutex::default(),
             opened: Condvar::new(),
             closer: OnceLock::new(),
@@ -74,6 +81,12 @@ impl Feed {
         }
     }
 
+    /// The number of a change that is about to be made. It grows, and nobody gets it again.
+    pub fn reserve(&self) -> std::io::Result<ReservedChange<'_>> {
+        let number = self.numbers.reserve(|| self.log.next_number())?;
+        Ok(ReservedChange { number, feed: self })
+    }
+
     /// The newest entries, newest first, at most so many, of those before this number if there is one.
     pub fn newest(&self, limit: usize, before: Option<u64>) -> Vec<FeedEntry> {
         self.log.newest(limit, before)
@@ -84,6 +97,7 @@ impl Feed {
         let mut open = self.open.lock();
         open.is_ending = true;
         std::mem::take(&mut open.trees).into_iter().for_each(|(tree, entry)| self.append(entry.close(&tree)));
+        self.numbers.finish();
         self.opened.notify_all();
     }
 
@@ -105,11 +119,17 @@ impl Feed {
         }
     }
 
-    fn append(&self, entry: FeedEntry) {
+    /// What others did gets the number that is next; a call of ours has one.
+    fn append(&self, mut entry: FeedEntry) {
         if entry.files.is_empty() {
             return;
         }
-        if let Err(error) = self.log.append(entry) {
+        let reserved = if entry.id == 0 { self.reserve().map(Some) } else { Ok(None) };
+        let added = reserved.and_then(|reserved| {
+            entry.id = reserved.as_ref().map_or(entry.id, |reserved| reserved.number);
+            self.log.append(&entry, self.numbers.least_outstanding().unwrap_or(entry.id))
+        });
+        if let Err(error) = added {
             tracing::warn!(%error, "a change could not be added to the feed");
         }
     }
@@ -131,9 +151,9 @@ impl Feed {
                 files.push(file(&change.tree, &change.path, what));
             }
         }
-        let Author { by, session, tool, .. } = author;
-        let (by, session, tool) = (by.clone(), session.clone(), Some(tool.clone()));
-        self.append(FeedEntry { at: clock::epoch_millis(), by, session, tool, files, ..FeedEntry::default() });
+        let Author { change, by, session, tool, .. } = author;
+        let (id, by, session, tool) = (*change, by.clone(), session.clone(), Some(tool.clone()));
+        self.append(FeedEntry { id, at: clock::epoch_millis(), by, session, tool, files, ..FeedEntry::default() });
     }
 
     fn record_outside(&self, changes: &[&Change]) {
@@ -149,6 +169,20 @@ impl Feed {
         }
         drop(open);
         self.opened.notify_all();
+    }
+}
+
+/// The number of a change, for the journal and then for the feed. Dropped, it will not come into the feed any more.
+#[derive(Debug)]
+pub struct ReservedChange<'a> {
+    /// Shown as `c42`.
+    pub number: u64,
+    feed: &'a Feed,
+}
+
+impl Drop for ReservedChange<'_> {
+    fn drop(&mut self) {
+        self.feed.numbers.release(self.number);
     }
 }
 
@@ -217,6 +251,13 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::disk::journal::RetentionClock;
+
+    fn feed(home: &TempDir) -> Arc<Feed> {
+        let clock = Arc::new(RetentionClock::open(home.path(), 0));
+        let retention = FeedRetention { age: Duration::MAX, entries: 100, clock };
+        Feed::new(home.path().join("feed"), home.path().join("changes"), retention)
+    }
 
     fn change(path: &str, kind: ChangeKind, origin: &Origin) -> Change {
         Change { tree: Path::new("/t").into(), path: path.into(), kind, origin: origin.clone() }
@@ -230,7 +271,7 @@ mod tests {
     #[test]
     fn what_others_do_together_is_one_entry_which_a_call_of_ours_ends() {
         let home = TempDir::new().expect("a directory");
-        let feed = Feed::new(home.path().join("feed"));
+        let feed = feed(&home);
         let outside = |path: &str, kind| feed.changed(&[change(path, kind, &Origin::Outside)]);
         outside("new.md", ChangeKind::Created);
         outside("new.md", ChangeKind::Modified);
@@ -257,7 +298,7 @@ mod tests {
     #[test]
     fn an_entry_is_written_when_it_has_been_quiet() {
         let home = TempDir::new().expect("a directory");
-        let feed = Feed::new(home.path().join("feed"));
+        let feed = feed(&home);
         feed.changed(&[change("a.md", ChangeKind::Created, &Origin::Outside)]);
         assert_eq!(entries(&feed), [], "more may follow");
         let end = Instant::now() + 10 * ENTRY_QUIET_TIME;

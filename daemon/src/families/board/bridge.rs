@@ -205,7 +205,8 @@ fn read(seen: BoardResult, spot: BoardLocation) -> Result<Bridge, BoardError> {
 }
 
 fn within(project: &ProjectSelector, path: &str) -> Option<BoardLocation> {
-    let place = TreeLocation::InProject { unless: None, project: project.clone(), below: PathBuf::new() };
+    let links = SymlinkPolicy::FollowInsideTree;
+    let place = TreeLocation::InProject { unless: None, project: project.clone(), below: PathBuf::new(), links };
     let path = RelativePath::from_components(path)?;
     Some(BoardLocation { place, path, links: SymlinkPolicy::FollowInsideTree })
 }

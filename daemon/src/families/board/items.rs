@@ -10,7 +10,7 @@ use super::json;
 use super::model::{FILE_LIMIT, Lane, Task};
 use super::parse::parse;
 use crate::clock::Now;
-use crate::disk::TreeLocation;
+use crate::disk::{SymlinkPolicy, TreeLocation};
 use crate::families::facts::Chunk;
 use crate::families::item::{
     AddressTarget, FileItems, Item, ItemDetail, ItemDetails, ItemFace, ItemHome, ItemKey, ItemKind, ItemTree,
@@ -44,7 +44,8 @@ fn tree(session: &SessionContext, project: Option<&Path>) -> ItemTree {
         return ItemTree { place, may_be_link: true, owner: TreeOwner::Session, files: TreeFiles::FirstOf(vec![name]) };
     }
     let project = project.map_or(ProjectSelector::Session, |path| ProjectSelector::Named(path.to_owned()));
-    let place = TreeLocation::InProject { unless: None, project, below: std::path::PathBuf::new() };
+    let links = SymlinkPolicy::FollowInsideTree;
+    let place = TreeLocation::InProject { unless: None, project, below: std::path::PathBuf::new(), links };
     let files = TreeFiles::FirstOf(vec![IN_STATE.to_owned(), NAME.to_owned()]);
     ItemTree { place, may_be_link: true, owner: TreeOwner::Project, files }
 }

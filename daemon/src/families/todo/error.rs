@@ -93,15 +93,21 @@ fn code_of(error: &CommonError) -> (&'static str, FailureKind) {
         CommonError::TooLarge { .. } => ("FILE_WRITE_ERROR", FailureKind::Input),
         CommonError::Read { why, .. } => match why {
             ReadError::NoProject(_) => ("INVALID_INPUT", FailureKind::Input),
-            ReadError::SymlinkRefused | ReadError::OutsideTree | ReadError::PermissionDenied => {
-                ("PERMISSION_DENIED", FailureKind::Refused)
-            }
+            ReadError::SymlinkRefused
+            | ReadError::OutsideTree
+            | ReadError::TreeOutsideProject
+            | ReadError::PermissionDenied => ("PERMISSION_DENIED", FailureKind::Refused),
             ReadError::Io(_) => ("FILE_READ_ERROR", FailureKind::Unavailable),
             _ => ("FILE_READ_ERROR", FailureKind::Unreadable),
         },
         CommonError::Write { why, .. } => match why {
             EditError::Read(ReadError::NoProject(_)) => ("INVALID_INPUT", FailureKind::Input),
-            EditError::Read(ReadError::SymlinkRefused | ReadError::OutsideTree | ReadError::PermissionDenied)
+            EditError::Read(
+                ReadError::SymlinkRefused
+                | ReadError::OutsideTree
+                | ReadError::TreeOutsideProject
+                | ReadError::PermissionDenied,
+            )
             | EditError::Denied
             | EditError::ReadOnly => ("PERMISSION_DENIED", FailureKind::Refused),
             EditError::Busy => ("FILE_WRITE_ERROR", FailureKind::Conflict),

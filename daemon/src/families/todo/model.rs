@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::disk::{RelativePath, TreeLocation};
+use crate::disk::{RelativePath, SymlinkPolicy, TreeLocation};
 use crate::projects::ProjectSelector;
 
 /// The tree below a project.
@@ -159,7 +159,7 @@ impl AdrStatus {
 /// Where the tasks of a call are.
 pub fn place(project_root: Option<&Path>) -> TreeLocation {
     let project = project_root.map_or(ProjectSelector::Session, |path| ProjectSelector::Named(path.to_owned()));
-    TreeLocation::InProject { unless: None, project, below: PathBuf::from(TREE) }
+    TreeLocation::InProject { unless: None, project, below: PathBuf::from(TREE), links: SymlinkPolicy::Refuse }
 }
 
 /// One of our own fixed paths, or one made of names that were checked.

@@ -90,15 +90,18 @@ fn code_of(error: &CommonError) -> (&'static str, FailureKind) {
             ReadError::TreeMissing | ReadError::Missing | ReadError::IsDirectory | ReadError::IsFile => {
                 ("not_found", FailureKind::Missing)
             }
-            ReadError::SymlinkRefused | ReadError::PermissionDenied => ("forbidden", FailureKind::Refused),
+            ReadError::SymlinkRefused | ReadError::PermissionDenied | ReadError::TreeOutsideProject => {
+                ("forbidden", FailureKind::Refused)
+            }
             ReadError::OutsideTree => ("out_of_scope", FailureKind::Refused),
             ReadError::NotRegular | ReadError::TooLarge { .. } => ("conflict", FailureKind::Unreadable),
             ReadError::Io(_) => ("conflict", FailureKind::Unavailable),
         },
         CommonError::Write { why, .. } => match why {
-            EditError::Read(ReadError::SymlinkRefused | ReadError::PermissionDenied) | EditError::Denied => {
-                ("forbidden", FailureKind::Refused)
-            }
+            EditError::Read(
+                ReadError::SymlinkRefused | ReadError::PermissionDenied | ReadError::TreeOutsideProject,
+            )
+            | EditError::Denied => ("forbidden", FailureKind::Refused),
             EditError::Read(ReadError::OutsideTree) => ("out_of_scope", FailureKind::Refused),
             EditError::Busy => ("conflict", FailureKind::Conflict),
             _ => ("conflict", FailureKind::Unavailable),
@@ -119,6 +122,10 @@ impl Coded for VaultError {
                     CommonError::Read { why: ReadError::TreeMissing, .. } => {
                         info.with_hint("make the directory `vault` in the project, or set `VAULT_ROOT`")
                     }
+                    CommonError::Read { why: ReadError::TreeOutsideProject, .. }
+                    | CommonError::Write { why: EditError::Read(ReadError::TreeOutsideProject), .. } => info.with_hint(
+                        "put the directory itself there, or set `VAULT_ROOT` to the absolute path of the one you mean",
+                    ),
                     CommonError::Read {
                         why: ReadError::Missing | ReadError::IsDirectory | ReadError::IsFile, ..
                     } => info.with_hint("find the path with `vault_ls`"),

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::TreeLocation;
+use crate::disk::{SymlinkPolicy, TreeLocation};
 use crate::families::SessionContext;
 use crate::projects::ProjectSelector;
 
@@ -52,13 +52,17 @@ pub fn place(session: &SessionContext, project_root: Option<&Path>) -> TreeLocat
         Some(path) => path.to_owned(),
         None => PathBuf::from("vault"),
     };
+    let links = SymlinkPolicy::FollowInsideTree;
     match project_root {
-        Some(path) => TreeLocation::InProject { unless: None, project: ProjectSelector::Named(path.to_owned()), below },
+        Some(path) => {
+            let project = ProjectSelector::Named(path.to_owned());
+            TreeLocation::InProject { unless: None, project, below, links }
+        }
         None => match workspace(session) {
             Some(workspace) => TreeLocation::Fixed(workspace.join(below)),
             None => {
                 let unless = session.directory.as_ref().map(|directory| directory.join(&below));
-                TreeLocation::InProject { unless, project: ProjectSelector::Session, below }
+                TreeLocation::InProject { unless, project: ProjectSelector::Session, below, links }
             }
         },
     }
@@ -90,7 +94,8 @@ mod tests {
 
     fn in_project(unless: Option<&str>, named: Option<&str>, below: &str) -> TreeLocation {
         let project = named.map_or(ProjectSelector::Session, |path| ProjectSelector::Named(path.into()));
-        TreeLocation::InProject { unless: unless.map(PathBuf::from), project, below: below.into() }
+        let links = SymlinkPolicy::FollowInsideTree;
+        TreeLocation::InProject { unless: unless.map(PathBuf::from), project, below: below.into(), links }
     }
 
     #[test]

@@ -46,6 +46,7 @@ pub fn create_doc(
     let path = needs::creatable(target)?;
     let at = document_path(target);
     may_have_front_matter(&at, args.frontmatter.as_ref())?;
+    has_readable_block(&at, &args.content)?;
     absent(&at, around, "choose another name, or change the file with `update_doc`")?;
     let text = match &args.frontmatter {
         None => args.content.clone(),
@@ -72,6 +73,7 @@ pub fn update_doc(((place, listed), seen): (ProjectFiles, FirstDocumentResult), 
     let mut paths = needs::changeable(target)?;
     let (at, which, seen) = found(target, seen)?;
     may_have_front_matter(&at, args.frontmatter.as_ref())?;
+    has_readable_block(&at, &args.content)?;
     if !at.is_document() {
         // Who cannot have read it does not know what would be lost.
         plain_text(&at, &seen)?;
@@ -112,6 +114,14 @@ fn behind_block(old: &[u8], content: &str) -> Vec<u8> {
     }
     bytes.extend_from_slice(&content.as_bytes()[new.body..]);
     bytes
+}
+
+/// Front matter that takes up far more than its length says is not written: it would count as text at once.
+fn has_readable_block(at: &DocumentPath, content: &str) -> Result<(), VibeError> {
+    if at.is_document() && front_matter::split(content).is_over_budget {
+        return Err(ArgumentError::is("has front matter whose aliases or nesting go too far").of("content").into());
+    }
+    Ok(())
 }
 
 /// Only Markdown has front matter: a block in front of JSON would break it.

@@ -18,6 +18,8 @@ const HEADINGS: [(f32, &[&str]); 5] = [
     (1.5, &["objective", "objetivo", "目的", "acceptance criteria", "criterios de aceptacion", "受け入れ基準"]),
 ];
 
+const OVER_BUDGET: &str = "has front matter whose aliases or nesting go too far, so that it counts as text";
+
 /// Which files of a workspace can be found, and what is known about each.
 pub const DOCUMENTS: DocumentSource = DocumentSource { wanted: is_document, facts };
 
@@ -40,6 +42,7 @@ pub fn facts(path: &str, text: &str) -> DocumentFacts {
         chunks: pieces(text, split.body).into_iter().map(with_heading_boost).collect(),
         project: path.project,
         folder: path.folder,
+        problem: split.is_over_budget.then_some(OVER_BUDGET),
     }
 }
 

@@ -81,18 +81,22 @@ fn front_value(front: &FrontMatter<'_>, status: &str) -> Splice {
     let mut wanted = front.map.clone();
     wanted.insert("status".to_owned(), status.into());
     let mut place = 0;
+    let mut found = None;
     for line in front.lines.split_inclusive('\n') {
         if let Some(range) = value_of_key(line.trim_end_matches(['\r', '\n'])) {
             let range = place + range.start..place + range.end;
             let new = format!("{}{status}{}", &front.lines[..range.start], &front.lines[range.end..]);
-            if yaml::mapping(&new).as_ref() == Some(&wanted) {
-                return (front.start + range.start..front.start + range.end, status.to_owned());
+            if yaml::mapping(&new).as_ref() == Ok(&wanted) {
+                // Of a key that is there twice the last one counts.
+                found = Some((front.start + range.start..front.start + range.end, status.to_owned()));
             }
         }
         place += line.len();
     }
-    let over = Map::from_iter([("status".to_owned(), Value::from(status))]);
-    (front.start..front.start + front.lines.len(), front_matter::merged_block(front, &over))
+    found.unwrap_or_else(|| {
+        let over = Map::from_iter([("status".to_owned(), Value::from(status))]);
+        (front.start..front.start + front.lines.len(), front_matter::merged_block(front, &over))
+    })
 }
 
 /// Where the value is in a line `status: value`, without a comment behind it.
@@ -140,6 +144,7 @@ mod tests {
     fn only_the_value_moves() {
         check("# T\n\nStatus: pending\n\nx\n", "# T\n\nStatus: done\n\nx\n");
         check("# T\r\n\r\n status :\tIn Progress \r\nx", "# T\r\n\r\n status :\tdone \r\nx");
+        check("---\nstatus: a\nstatus: b\n---\n", "---\nstatus: a\nstatus: done\n---\n");
         check("Status:\nx", "Status: done\nx");
         check("Status: \nx", "Status: done\nx");
         check("Status: a\nStatus: b\n", "Status: done\nStatus: b\n");

@@ -126,9 +126,10 @@ fn unseen_code(why: &ReadError) -> (&'static str, FailureKind) {
         ReadError::Missing | ReadError::TreeMissing | ReadError::NoProject(_) => {
             ("FILE_NOT_FOUND", FailureKind::Missing)
         }
-        ReadError::PermissionDenied | ReadError::SymlinkRefused | ReadError::OutsideTree => {
-            ("PERMISSION_DENIED", FailureKind::Refused)
-        }
+        ReadError::PermissionDenied
+        | ReadError::SymlinkRefused
+        | ReadError::OutsideTree
+        | ReadError::TreeOutsideProject => ("PERMISSION_DENIED", FailureKind::Refused),
         // What was named is no file that could be a plan.
         ReadError::IsDirectory | ReadError::NotRegular | ReadError::TooLarge { .. } => ("IO_ERROR", FailureKind::Input),
         ReadError::IsFile | ReadError::Io(_) => ("IO_ERROR", FailureKind::Unavailable),

@@ -11,7 +11,7 @@ use super::parse::has_magic;
 use super::paths::is_vine;
 use super::plan::Plan;
 use super::whitespace::lines;
-use crate::disk::{FileModel as _, TreeLocation};
+use crate::disk::{FileModel as _, SymlinkPolicy, TreeLocation};
 use crate::families::facts::Chunk;
 use crate::families::item::{
     AddressTarget, FileItems, Item, ItemDetail, ItemDetails, ItemFace, ItemHome, ItemKey, ItemKind, ItemTree,
@@ -44,7 +44,8 @@ pub const FACE: ItemFace = ItemFace {
 
 fn tree(_: &SessionContext, project: Option<&Path>) -> ItemTree {
     let project = project.map_or(ProjectSelector::Session, |path| ProjectSelector::Named(path.to_owned()));
-    let place = TreeLocation::InProject { unless: None, project, below: PathBuf::new() };
+    let links = SymlinkPolicy::FollowInsideTree;
+    let place = TreeLocation::InProject { unless: None, project, below: PathBuf::new(), links };
     ItemTree { place, may_be_link: true, owner: TreeOwner::Project, files: TreeFiles::Walked }
 }
 

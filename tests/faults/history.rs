@@ -138,7 +138,7 @@ impl Round {
         std::thread::scope(|scope| {
             for slot in 0..SESSIONS {
                 scope.spawn(move || {
-                    Session { round: self, slot, client: None }.work(Rng::seeded(seed + 1 + slot as u64))
+                    Session { round: self, slot, client: None }.work(Rng::seeded(seed + 1 + slot as u64));
                 });
             }
             let end = Instant::now() + ROUND;

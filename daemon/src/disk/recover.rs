@@ -383,8 +383,8 @@ fn roll_forward(before: &mut [&mut StagedFile]) -> Result<bool, WriteError> {
         match staged.install().and_then(|()| staged.displaced(None)) {
             Ok(_) => {}
             Err(error) if is_refused(&error) => {
-                let installed = before[..=place].iter().rev().filter(|staged| staged.is_installed());
-                installed.map(|staged| staged.try_to_roll_back()).collect::<io::Result<()>>()?;
+                let mut installed = before[..=place].iter().rev().filter(|staged| staged.is_installed());
+                installed.try_for_each(|staged| staged.try_to_roll_back())?;
                 return Ok(false);
             }
             Err(error) => return Err(error),

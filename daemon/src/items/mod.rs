@@ -131,7 +131,7 @@ impl Items for ItemStore {
         let location = (found.place.clone(), found.face, found.files.clone());
         let (trees, stale) = self.views(scoped);
         let place = trees.iter().position(|tree| tree.is_wanted && tree.family == address.family);
-        let place = place.ok_or_else(|| ItemsError::Read(ReadError::TreeMissing))?;
+        let place = place.ok_or(ItemsError::Read(ReadError::TreeMissing))?;
         let view = &trees[place];
         let project = (view.owner == TreeOwner::Workspace).then(|| workspace_project(view, &address.project));
         let read = |key: &ItemKey| {

@@ -109,7 +109,7 @@ fn hits_without_all_terms_are_said_to_be_relaxed() {
     // One rare word is worth more than several that most documents have.
     let any = ask("of the and zeppelin");
     assert_eq!((&any["relaxed"], &any["results"][0]["path"]), (&json!(true), &json!("demo/references/a.md")), "{any}");
-    assert_eq!(any.as_object().and_then(|answer| answer.keys().last()).map(String::as_str), Some("relaxed"));
+    assert_eq!(any.as_object().and_then(|answer| answer.keys().next_back()).map(String::as_str), Some("relaxed"));
     let pieces = ask("断片化した索引の直し方");
     assert_eq!((&pieces["relaxed"], &pieces["results"][0]["path"]), (&json!(true), &json!("demo/references/d.md")));
     assert_eq!(pieces["results"][0]["snippet"], "**索引の断片化**", "{pieces}");

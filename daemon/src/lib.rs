@@ -42,6 +42,9 @@ pub mod families;
 /// Facts in, hits out.
 pub mod index;
 
+/// Trees in, items out.
+pub mod items;
+
 /// What all sessions share: writes, answers, notifications, the feed.
 pub mod engine;
 

@@ -26,6 +26,13 @@ pub enum ToolChoice {
     Hide(String),
 }
 
+/// The family over all others, which is shown beside any of them.
+pub const COMMON_FAMILY: &str = "trellis";
+
+/// The profile with the tools of a day. It travels as the name of a family, so that a daemon which does not know it
+/// refuses it by its name.
+pub const CORE_PROFILE: &str = "core";
+
 /// A flag that cannot be understood.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SurfaceError {
@@ -35,10 +42,13 @@ pub enum SurfaceError {
     /// A name that no family has, by its form.
     #[error("`{0}` is not the name of a family: use small letters, as in --only vault")]
     BadFamily(String),
+    /// A word that no profile has.
+    #[error("`{0}` is no profile: there is `core`")]
+    BadProfile(String),
 }
 
 impl Surface {
-    /// Takes the value of `--families a,b` (or the single one of `--only`).
+    /// Takes the value of `--only a`, or several names.
     pub fn with_families(mut self, list: &str) -> Result<Self, SurfaceError> {
         for name in words(list) {
             if !name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') {
@@ -49,6 +59,27 @@ impl Surface {
             }
         }
         Ok(self)
+    }
+
+    /// Takes the value of `--families a,b`: these beside the family over all of them.
+    pub fn with_families_and_common(self, list: &str) -> Result<Self, SurfaceError> {
+        self.with_families(COMMON_FAMILY)?.with_families(list)
+    }
+
+    /// Takes the value of `--profile`.
+    pub fn with_profile(mut self, name: &str) -> Result<Self, SurfaceError> {
+        if name != CORE_PROFILE {
+            return Err(SurfaceError::BadProfile(name.to_owned()));
+        }
+        if !self.is_core() {
+            self.families.push(name.to_owned());
+        }
+        Ok(self)
+    }
+
+    /// Whether only the tools of a day are shown.
+    pub fn is_core(&self) -> bool {
+        self.families.iter().any(|name| name == CORE_PROFILE)
     }
 
     /// Takes the value of `--tools +x,-y`.
@@ -95,6 +126,11 @@ mod tests {
         assert_eq!(surface.tools, [ToolChoice::Add("search".into()), ToolChoice::Hide("vault_ls".into())]);
         assert_eq!(Surface::default().with_tools("x"), Err(SurfaceError::BadTool("x".into())));
         assert_eq!(Surface::default().with_tools("+"), Err(SurfaceError::BadTool("+".into())));
+        let beside = Surface::default().with_families_and_common("vault").expect("good flags");
+        assert_eq!(beside.families, ["trellis", "vault"]);
+        let core = Surface::default().with_profile("core").expect("a profile");
+        assert!(core.is_core() && !beside.is_core());
+        assert_eq!(Surface::default().with_profile("all"), Err(SurfaceError::BadProfile("all".into())));
         assert_eq!(Surface::default().with_families("Vault"), Err(SurfaceError::BadFamily("Vault".into())));
     }
 

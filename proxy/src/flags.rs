@@ -32,8 +32,9 @@ pub(crate) fn help(program: &str) -> String {
     format!(
         "{program}: brings Trellis to an AI host over stdin and stdout (MCP)\n\n\
          usage: {program} [flags]\n\n\
-         \x20 --only FAMILY      one family, under its own tool names (vibe, todo, vine, vault, board)\n\
-         \x20 --families A,B     several families; all of them without this flag\n\
+         \x20 --only FAMILY      one family, under its own tool names (trellis, vibe, todo, vine, vault, board)\n\
+         \x20 --families A,B     these families beside trellis; all of them without this flag\n\
+         \x20 --profile core     the tools of a day alone\n\
          \x20 --tools +X,-Y      show or hide single tools\n\
          \x20 --read-only        leave out every tool that writes files\n\
          \x20 --cwd DIR          work in DIR instead of the current directory\n\
@@ -45,6 +46,7 @@ pub(crate) fn help(program: &str) -> String {
 /// Reads the arguments that follow the program's name; or says why they make no sense.
 pub(crate) fn parse(mut args: impl Iterator<Item = OsString>) -> Result<Command, String> {
     let mut flags = Flags::default();
+    let mut has_only = false;
     while let Some(word) = args.next() {
         let (name, attached) = split(&word);
         let name = name.to_str().unwrap_or_default();
@@ -55,7 +57,16 @@ pub(crate) fn parse(mut args: impl Iterator<Item = OsString>) -> Result<Command,
                 if name == "--only" && list.contains(',') {
                     return Err(format!("--only takes one family, not `{list}`: use --families for several"));
                 }
-                flags.surface = flags.surface.with_families(&list).map_err(|error| error.to_string())?;
+                let surface = match name {
+                    "--only" => flags.surface.with_families(&list),
+                    _ => flags.surface.with_families_and_common(&list),
+                };
+                flags.surface = surface.map_err(|error| error.to_string())?;
+                has_only |= name == "--only";
+            }
+            "--profile" => {
+                let profile = text(name, value()?)?;
+                flags.surface = flags.surface.with_profile(&profile).map_err(|error| error.to_string())?;
             }
             "--tools" => {
                 let list = text(name, value()?)?;
@@ -70,6 +81,9 @@ pub(crate) fn parse(mut args: impl Iterator<Item = OsString>) -> Result<Command,
             "--help" | "-h" => return Ok(Command::Help),
             _ => return Err(format!("unknown argument `{}`", word.display())),
         }
+    }
+    if has_only && flags.surface.is_core() {
+        return Err("--profile and --only exclude each other".to_owned());
     }
     Ok(Command::Serve(flags))
 }
@@ -101,7 +115,7 @@ mod tests {
     #[test]
     fn flags_are_read_in_both_forms() {
         let surface = Surface::default()
-            .with_families("vault,vine")
+            .with_families("trellis,vault,vine")
             .and_then(|surface| surface.with_tools("-vault_ls"))
             .expect("good flags");
         let flags = Flags { surface: Surface { read_only: true, ..surface }, directory: Some("/p=q".into()) };
@@ -120,6 +134,8 @@ mod tests {
         check(&["word"], Err("unknown argument `word`"));
         check(&["--cwd"], Err("--cwd needs a value"));
         check(&["--read-only=yes"], Err("--read-only takes no value"));
+        check(&["--profile", "core", "--only", "vine"], Err("--profile and --only exclude each other"));
+        check(&["--profile=all"], Err("`all` is no profile: there is `core`"));
         check(&["--only", "vine,vault"], Err("--only takes one family, not `vine,vault`: use --families for several"));
         let bad_tool = trellis_protocol::surface::SurfaceError::BadTool("x".into()).to_string();
         check(&["--tools", "x"], Err(&bad_tool));

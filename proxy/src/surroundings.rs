@@ -54,10 +54,15 @@ pub fn gather() -> AccountEnvironment {
     account
 }
 
-/// Where the session works: `--cwd`, else the current directory, else home when that one is deleted.
+/// In which project a host works that starts its servers elsewhere.
+const HOST_PROJECT: &str = "CLAUDE_PROJECT_DIR";
+
+/// Where the session works: `--cwd`, else what the host names, else the current directory, else home when that one is
+/// deleted.
 pub(crate) fn directory(account: &AccountEnvironment, asked: Option<PathBuf>) -> Result<PathBuf, String> {
     let current = std::env::current_dir().unwrap_or_else(|_| account.home());
-    let Some(asked) = asked else { return Ok(current) };
+    let named = account.variable(HOST_PROJECT).map(PathBuf::from).filter(|path| path.is_absolute() && path.is_dir());
+    let Some(asked) = asked else { return Ok(named.unwrap_or(current)) };
     let directory = resolved(&asked, &account.home(), &current);
     if directory.is_dir() { Ok(directory) } else { Err(format!("--cwd `{}` is not a directory", asked.display())) }
 }

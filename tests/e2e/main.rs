@@ -22,11 +22,17 @@ mod todo;
 /// All families at once.
 mod all_families;
 
+/// Items of all families.
+mod items;
+
 /// Reading and writing the vault.
 mod vault;
 
 /// What a search finds, and in which order.
 mod relevance;
+
+/// One search over everything.
+mod recall;
 
 /// Reading and writing the workspace.
 mod vibe;

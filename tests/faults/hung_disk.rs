@@ -195,6 +195,55 @@ fn a_daemon_starts_and_ends_beside_a_hung_disk() {
 }
 
 #[test]
+fn items_of_a_hung_project_are_left_out_unless_they_are_asked_for() {
+    let _alone = exclusive();
+    let Some(ground) = Ground::new() else { return };
+    ground.home.write(".todo/task.md", "- [ ] near wombat #T001\n");
+    fs::create_dir_all(ground.root().join(".todo")).expect("a directory");
+    fs::write(ground.root().join(".todo/task.md"), "- [ ] far wombat #T001\n").expect("a file");
+    let configuration = ground.home.path().join(".config/trellis/config.toml");
+    fs::create_dir_all(configuration.parent().expect("a directory")).expect("a directory");
+    fs::write(configuration, format!("roots = [\"{}\"]\n", ground.root().display())).expect("a configuration");
+    let mut host = ground.home.host(&[]);
+    let everything = [
+        ("trellis_list", json!({ "project": "*", "kind": "task" })),
+        ("trellis_recall", json!({ "query": "wombat", "project": "*", "kind": "task" })),
+    ];
+    for (tool, arguments) in &everything {
+        let both = || Some(host.call_ok(tool, arguments.clone())).filter(|seen| seen["total"] == 2);
+        wait_until("both projects", both);
+    }
+
+    ground.disk.hang();
+    for (round, timeout) in [(1, Duration::from_secs(3)), (2, Duration::from_millis(500))] {
+        for (tool, arguments) in &everything {
+            let began = Instant::now();
+            let seen = host.call_ok(tool, arguments.clone());
+            println!("{tool} beside a hung project ({round}): {:?}", began.elapsed());
+            assert!(began.elapsed() < timeout, "{tool} took {:?}", began.elapsed());
+            assert!(seen.to_string().contains("near wombat"), "{seen}");
+            assert_eq!((&seen["total"], &seen["stale"]), (&json!(1), &json!(["disk"])), "{seen}");
+        }
+    }
+    for (tool, arguments) in [
+        ("trellis_list", json!({ "project": "disk" })),
+        ("trellis_recall", json!({ "query": "wombat", "project": "disk" })),
+        ("trellis_open", json!({ "uri": "todo://disk/T001" })),
+    ] {
+        let began = Instant::now();
+        let error = host.call_err(tool, arguments);
+        assert!(error.to_string().contains("\"unavailable\""), "{tool}: {error}");
+        assert!(began.elapsed() < Duration::from_secs(2), "{tool} took {:?}", began.elapsed());
+    }
+
+    ground.disk.heal();
+    for (tool, arguments) in &everything {
+        let both = || Some(host.call_ok(tool, arguments.clone())).filter(|seen| seen["total"] == 2);
+        wait_until("both projects again", both);
+    }
+}
+
+#[test]
 fn a_failing_disk_fails_its_calls_and_recovers() {
     let Some(ground) = Ground::new() else { return };
     let mut client = ground.victim();

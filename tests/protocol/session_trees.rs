@@ -33,8 +33,9 @@ fn read(client: &mut Client) -> u64 {
 #[track_caller]
 fn text(client: &mut Client, id: u64) -> String {
     let answer = client.answer(id);
-    let text = &answer["result"]["structuredContent"]["text"];
-    text.as_str().unwrap_or_else(|| panic!("no text: {answer}")).to_owned()
+    let content = answer["result"]["content"][0]["text"].as_str().unwrap_or_else(|| panic!("no text: {answer}"));
+    let answer: Value = serde_json::from_str(content).expect("JSON");
+    answer["text"].as_str().unwrap_or_else(|| panic!("no text: {answer}")).to_owned()
 }
 
 #[test]

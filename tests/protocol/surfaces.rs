@@ -34,20 +34,24 @@ fn alone_a_family_keeps_its_own_names() {
     let home = Home::with_fixtures();
     check(&home, &["--only", "fixture"], FIXTURE);
     check(&home, &["--only=clash"], CLASH);
-    check(&home, &["--families", "clash"], CLASH);
 }
 
 #[test]
 fn in_the_union_names_say_whose_they_are() {
     let home = Home::with_fixtures();
-    let both = || prefixed("fixture", &FIXTURE).chain(prefixed("clash", &CLASH));
+    let common = home.host(&["--only", "trellis"]).tool_names();
+    let common: Vec<String> = common.iter().map(|tool| format!("trellis_{tool}")).collect();
+    let both = || common.iter().cloned().chain(prefixed("fixture", &FIXTURE)).chain(prefixed("clash", &CLASH));
+    check(&home, &["--families", "clash"], common.iter().cloned().chain(prefixed("clash", &CLASH)));
     check(&home, &["--families", "fixture,clash"], both());
     check(&home, &["--families", "clash, fixture"], both());
     let vault = home.host(&["--only", "vault"]).tool_names();
     assert!(vault.contains(&"vault_ls".to_owned()), "{vault:?}");
-    check(&home, &["--families", "fixture,vault"], vault.into_iter().chain(prefixed("fixture", &FIXTURE)));
+    let beside = vault.into_iter().chain(prefixed("fixture", &FIXTURE));
+    check(&home, &["--families", "fixture,vault"], common.iter().cloned().chain(beside));
     let all = home.host(&[]).tool_names();
-    assert!(all.ends_with(&both().collect::<Vec<_>>()), "{all:?}");
+    let last: Vec<String> = both().skip(common.len()).collect();
+    assert!(all.ends_with(&last) && all.starts_with(&common), "{all:?}");
     assert_eq!(all.len(), all.iter().collect::<std::collections::BTreeSet<_>>().len(), "each name once");
 }
 
@@ -60,7 +64,9 @@ fn single_tools_are_added_and_hidden() {
         &["--only", "clash", "--tools", "-get_line", "--tools", "+get_line"],
         ["fixture_get_line", "get_line", "prompt"],
     );
-    let kept = prefixed("fixture", &FIXTURE).chain(["clash_prompt".to_owned()]);
+    let common = home.host(&["--only", "trellis"]).tool_names();
+    let common = common.iter().map(|tool| format!("trellis_{tool}"));
+    let kept = common.chain(prefixed("fixture", &FIXTURE)).chain(["clash_prompt".to_owned()]);
     check(&home, &["--families", "fixture,clash", "--tools", "-clash_get_line"], kept);
     let mut host = home.host(&["--only", "clash", "--tools", "-get_line"]);
     let answer = host.ask("tools/call", json!({ "name": "get_line" }));

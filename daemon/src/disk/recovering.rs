@@ -119,7 +119,7 @@ impl Drop for RecoveryGuard {
 
 impl RecoveryWait<'_> {
     /// Whether a tree is being recovered, without waiting.
-    pub(super) fn is_recovering(&self, tree: &Path) -> bool {
+    pub fn is_recovering(&self, tree: &Path) -> bool {
         self.recoveries.pending.read().iter().any(|pending| pending.touches(tree))
     }
 

@@ -54,6 +54,7 @@ use crate::disk::{DiskReader, Disks, FileKey, ModelCache, ReadMode, RootDirCache
 use crate::families::need::ReadContext;
 use crate::families::{ProgressReporter, Registry, SessionContext};
 use crate::index::{IndexEvent, SearchIndex};
+use crate::items::ItemStore;
 use crate::locks::KeyedLocks;
 use crate::projects::{ProjectRegistry, ProjectStore};
 use crate::trees::{ChangeSubscriber, Trees};
@@ -75,6 +76,7 @@ pub struct Engine {
     pub models: ModelCache,
     pub trees: Arc<Trees>,
     pub index: Arc<SearchIndex>,
+    pub items: Arc<ItemStore>,
     pub writer: AtomicWriter,
     /// Trees in which writes of an earlier daemon are being brought to an end.
     pub recoveries: Arc<TreeRecoveries>,
@@ -230,9 +232,10 @@ impl Engine {
         };
         let home = process.paths.cache.join("index");
         let index = Arc::new(SearchIndex::new(home, families, Arc::clone(&trees), on_event));
-        // The index first: whoever hears of a change may search for it.
-        let subscribers: [Arc<dyn ChangeSubscriber>; 3] =
-            [Arc::clone(&index) as _, Arc::clone(&notifier) as _, Arc::clone(&feed) as _];
+        let items = Arc::new(ItemStore::new(registry.shared_families(), Arc::clone(&trees)));
+        // Items and index first: whoever hears of a change may ask for it.
+        let subscribers: [Arc<dyn ChangeSubscriber>; 4] =
+            [Arc::clone(&items) as _, Arc::clone(&index) as _, Arc::clone(&notifier) as _, Arc::clone(&feed) as _];
         trees.set_subscribers(subscribers.into());
         let (project_store, warning) =
             ProjectStore::open(process.paths.state.join("roots.json"), Now::read(&TimeZone::UTC).at);
@@ -249,6 +252,7 @@ impl Engine {
             models: ModelCache::default(),
             trees,
             index,
+            items,
             writer,
             recoveries: Arc::default(),
             answers: Mutex::new(answers),
@@ -297,7 +301,7 @@ impl Engine {
             work: None,
             writer: Some(&self.writer),
         };
-        ReadContext { disk, search: Some(self.index.as_ref()), session, reporter }
+        ReadContext { disk, search: Some(self.index.as_ref()), items: Some(self.items.as_ref()), session, reporter }
     }
 
     /// Warns everybody: the log, `status`, and sessions that asked for log messages.

@@ -3,16 +3,36 @@
 //! Alone, a family keeps its own names; beside others it may carry its own name in front. A call by
 //! the family's own name still works in the union as long as only one family has it.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
 use dashmap::DashMap;
-use serde_json::json;
-use trellis_protocol::surface::ToolChoice;
+use serde_json::{Map, Value, json};
+use trellis_protocol::surface::{COMMON_FAMILY, CORE_PROFILE, ToolChoice};
 use trellis_protocol::{Failure, FailureKind, Surface};
 
 use super::{ListedOn, Prompt, Resource, Tool, ToolEffect};
 use crate::families::{FamilyDescriptor, ToolNaming};
+
+/// The tools of a day, in the order in which they are listed.
+const CORE_TOOLS: [&str; 15] = [
+    "trellis_recall",
+    "trellis_open",
+    "trellis_list",
+    "trellis_edit",
+    "trellis_brief",
+    "trellis_recent",
+    "trellis_undo",
+    "trellis_claim",
+    "vibe_create_doc",
+    "vibe_log_session",
+    "todo_create_task",
+    "todo_create_adr",
+    "vine_next",
+    "vine_write",
+    "vbm_create_task",
+];
 
 /// Every family, and the catalogues that were asked for so far.
 #[derive(Debug)]
@@ -29,6 +49,7 @@ pub struct Catalogue {
     exposed: Vec<ListedTool>,
     by_name: HashMap<String, usize>,
     read_only: bool,
+    is_core: bool,
     key: String,
     /// Words of `--tools` that name nothing.
     pub unknown_tools: Vec<String>,
@@ -84,6 +105,10 @@ impl Registry {
         &self.families
     }
 
+    pub fn shared_families(&self) -> Arc<[FamilyDescriptor]> {
+        Arc::clone(&self.families)
+    }
+
     /// What a surface shows; a family that does not exist is a failure with the names of those that do.
     pub fn catalogue(&self, surface: &Surface) -> Result<Arc<Catalogue>, Failure> {
         if let Some(known) = self.catalogues.get(surface) {
@@ -100,15 +125,25 @@ impl Registry {
 
 impl Catalogue {
     fn of(families: &Arc<[FamilyDescriptor]>, surface: &Surface) -> Result<Self, Failure> {
-        for name in &surface.families {
-            if !families.iter().any(|family| family.name == name) {
+        let listed: Vec<&String> = surface.families.iter().filter(|name| *name != CORE_PROFILE).collect();
+        for name in &listed {
+            if !families.iter().any(|family| family.name == *name) {
                 return Err(no_such_family(families, name));
             }
         }
+        let is_core = surface.is_core();
+        // Older proxies know nothing of the family that stands beside any two others.
         let is_on = |family: &FamilyDescriptor| {
-            surface.families.is_empty() || surface.families.iter().any(|name| name == family.name)
+            listed.is_empty()
+                || is_core
+                || listed.iter().any(|name| *name == family.name)
+                || (listed.len() > 1 && family.name == COMMON_FAMILY)
         };
         let on: Vec<usize> = (0..families.len()).filter(|&index| is_on(&families[index])).collect();
+        let core_place = |family: &FamilyDescriptor, tool: &Tool| {
+            let name = union_name(family, tool);
+            CORE_TOOLS.iter().position(|core| *core == name)
+        };
         let mut exposed = Vec::new();
         for (family, registered) in families.iter().enumerate() {
             for (tool, row) in registered.tools.iter().enumerate() {
@@ -118,10 +153,18 @@ impl Catalogue {
                     ToolChoice::Hide(word) if named(word, registered, row) => Some(false),
                     _ => None,
                 });
-                if chosen.unwrap_or(on.contains(&family)) {
+                let is_shown = on.contains(&family) && (!is_core || core_place(registered, row).is_some());
+                if chosen.unwrap_or(is_shown) {
                     exposed.push(ListedTool { name, family, tool });
                 }
             }
+        }
+        if is_core {
+            let place = |tool: &ListedTool| {
+                let family = &families[tool.family];
+                core_place(family, &family.tools[tool.tool]).unwrap_or(usize::MAX)
+            };
+            exposed.sort_by_key(place);
         }
         let by_name = exposed.iter().enumerate().map(|(index, tool)| (tool.name.clone(), index)).collect();
         let unknown_tools = surface.tools.iter().filter_map(|choice| {
@@ -132,6 +175,7 @@ impl Catalogue {
         Ok(Self {
             unknown_tools: unknown_tools.collect(),
             families: Arc::clone(families),
+            is_core,
             enabled: on,
             exposed,
             by_name,
@@ -173,6 +217,64 @@ impl Catalogue {
         }
     }
 
+    /// Whether a family stands alone, under its own names.
+    pub fn is_alone(&self) -> bool {
+        self.enabled.len() == 1
+    }
+
+    /// Families whose items are seen here; none are named where all are.
+    pub fn item_families(&self) -> Vec<&'static str> {
+        let families: Vec<&'static str> =
+            self.families().filter(|family| family.items.is_some()).map(|family| family.name).collect();
+        if self.is_core { Vec::new() } else { families }
+    }
+
+    /// Whether items have addresses here that can be read as resources.
+    pub fn shows_items(&self) -> bool {
+        self.families().any(|family| family.name == COMMON_FAMILY)
+    }
+
+    /// A text of a family in which tools stand in backticks under the family's own names, with the names they have here.
+    pub fn speak<'t>(&self, family: &FamilyDescriptor, text: &'t str) -> Cow<'t, str> {
+        if self.is_alone() || !text.contains('`') {
+            return text.into();
+        }
+        let exposed = |word: &str| {
+            let tool = family.tools.iter().find(|tool| tool.name == word)?;
+            Some(union_name(family, tool)).filter(|name| name != word)
+        };
+        let mut parts: Vec<Cow<'_, str>> = text.split('`').map(Cow::Borrowed).collect();
+        for part in parts.iter_mut().skip(1).step_by(2) {
+            if let Some(name) = exposed(part) {
+                *part = name.into();
+            }
+        }
+        parts.join("`").into()
+    }
+
+    /// A tool's schema, with descriptions that name tools as they are called here.
+    pub fn schema(&self, family: &FamilyDescriptor, tool: &Tool) -> Map<String, Value> {
+        if self.is_core {
+            return tool.core_schema();
+        }
+        let mut schema = tool.schema.clone();
+        for field in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
+            if let Some(Value::String(about)) = field.get_mut("description") {
+                *about = self.speak(family, about).into_owned();
+            }
+        }
+        schema
+    }
+
+    /// The same for a text with words of users in it: a tool with a plain word for a name stays as it is.
+    pub fn speak_text(&self, family: &FamilyDescriptor, text: &str) -> String {
+        let is_plain = |tool: &&Tool| tool.name.contains('_') && text.contains(tool.name);
+        let tools = family.tools.iter().filter(is_plain).filter(|_| !self.is_alone());
+        tools.fold(text.to_owned(), |text, tool| {
+            text.replace(&format!("`{}`", tool.name), &format!("`{}`", union_name(family, tool)))
+        })
+    }
+
     /// The families that are on.
     pub fn families(&self) -> impl Iterator<Item = &FamilyDescriptor> {
         self.enabled.iter().map(|&index| &self.families[index])
@@ -184,7 +286,7 @@ impl Catalogue {
 
     /// Those that are listed here.
     pub fn listed_resources(&self) -> impl Iterator<Item = &Resource> {
-        let is_alone = self.enabled.len() == 1;
+        let is_alone = self.is_alone();
         self.resources().map(|(_, resource)| resource).filter(move |resource| match resource.listed_on {
             ListedOn::EverySurface => true,
             ListedOn::OwnSurface => is_alone,

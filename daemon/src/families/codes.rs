@@ -7,9 +7,11 @@ use trellis_protocol::Failure;
 use super::board::error::BoardError;
 use super::board::parse::InvalidBoard;
 use super::error::{ArgumentError, CommonError, NamedFile};
+use super::item_set::ItemsError;
 use super::todo::error::TodoError;
 use super::todo::ids::IdsExhausted;
 use super::todo::model::{TaskId, in_tree};
+use super::trellis::error::TrellisError;
 use super::vault::error::{Reserved, VaultError};
 use super::vibe::error::VibeError;
 use super::vine::error::VineError;
@@ -156,7 +158,7 @@ fn the_errors_of_vibe() {
         line("read-only", common(CommonError::ReadOnly)),
         line("path", VibeError::path("project", "../x", "it goes up")),
         line("project name", VibeError::InvalidProjectName { project: "a b".to_owned() }),
-        line("no project", VibeError::ProjectNotFound { project: project() }),
+        line("no project", VibeError::ProjectNotFound { project: project(), nearest: vec!["app".to_owned()] }),
         line("project exists", VibeError::ProjectExists { project: project() }),
         line("folder", VibeError::InvalidFolder { folder: "x".to_owned() }),
         line("no file", VibeError::FileNotFound { project: project(), path: at() }),
@@ -229,6 +231,30 @@ fn the_errors_of_vine() {
     }
     for why in all_edit_errors() {
         lines.push(line(&format!("unwritten {why:?}"), VineError::Write { path: path("plan.vine"), why }));
+    }
+    insta::assert_snapshot!(lines.join("\n"));
+}
+
+#[test]
+fn the_errors_of_items() {
+    let uri = || "todo://p/T001".to_owned();
+    let names = || vec!["app".to_owned()];
+    let of = |error: ItemsError| TrellisError::of(error, "todo://p/T001");
+    let argument = ArgumentError::must_be("an integer").of("limit").value("x");
+    let mut lines = vec![
+        line("argument", TrellisError::from(argument)),
+        line("read-only", TrellisError::from(CommonError::ReadOnly)),
+        line("no address", of(ItemsError::InvalidAddress)),
+        line("unknown project", of(ItemsError::UnknownProject { name: "ap".to_owned(), nearest: names() })),
+        line("ambiguous project", of(ItemsError::AmbiguousProject { name: "app".to_owned(), candidates: names() })),
+        line("no own project", of(ItemsError::NoOwnProject { projects: names() })),
+        line("no item", TrellisError::ItemNotFound { uri: uri(), nearest: vec![uri()] }),
+        line("no part", TrellisError::SectionNotFound { uri: uri(), headings: names() }),
+        line("changed", TrellisError::Changed { uri: uri(), expected: "e".to_owned(), actual: "a".to_owned() }),
+        line("unreadable", TrellisError::Unreadable { uri: uri(), reason: "it is not UTF-8 text".to_owned() }),
+    ];
+    for why in all_unseen() {
+        lines.push(line(&format!("unseen {why:?}"), of(ItemsError::Read(why))));
     }
     insta::assert_snapshot!(lines.join("\n"));
 }

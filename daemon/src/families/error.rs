@@ -77,6 +77,10 @@ impl CommonError {
             Self::Argument(error) => error.details().into(),
             Self::ReadOnly => Value::Null,
             Self::Read { file, why: ReadError::NoProject(error) } => match error.value() {
+                Some(value) if !error.why.nearest().is_empty() => {
+                    let nearest = error.why.nearest();
+                    with(file, json!({ "field": "project_root", "value": value, "nearest": nearest }))
+                }
                 Some(value) => with(file, json!({ "field": "project_root", "value": value })),
                 None => with(file, json!({ "field": "project_root" })),
             },

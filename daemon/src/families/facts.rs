@@ -10,6 +10,7 @@ use std::sync::Arc;
 use jiff::civil::Date;
 
 use super::need::ReadContext;
+use super::recall::{ItemLinks, RecallHits, RecallRequest};
 use crate::disk::{ReadError, RelativePath, TreeLocation};
 
 /// Which files of a family's trees can be found, and what is known about each.
@@ -80,6 +81,8 @@ pub struct Hits {
     pub total: usize,
     /// The best, best first.
     pub hits: Vec<Hit>,
+    /// Not all that was looked for is in them.
+    pub is_relaxed: bool,
     /// The index is not complete yet: so many documents of so many are in it.
     pub progress: Option<(usize, usize)>,
 }
@@ -149,4 +152,7 @@ pub trait Search: fmt::Debug {
     fn search(&self, request: &SearchRequest, context: &ReadContext<'_>) -> Result<Hits, SearchError>;
 
     fn reindex(&self, request: &ReindexRequest, context: &ReadContext<'_>) -> Result<ReindexCounts, SearchError>;
+
+    /// Looks for items in many trees.
+    fn recall(&self, request: &RecallRequest, links: &dyn ItemLinks) -> Result<RecallHits, SearchError>;
 }

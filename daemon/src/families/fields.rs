@@ -231,6 +231,7 @@ impl<S: Shape, T: Clone> Argument for Row<S, T> {
     fn describe(&self, name: &str, about: &str, schema: &mut ObjectSchema) {
         let mut property = self.shape.schema();
         property.extend(self.default.clone().map(|default| ("default".to_owned(), default)));
+        let about = with_limits(about, &property);
         if !about.is_empty() {
             // The fields of an object stand last.
             let place = if property.contains_key("properties") { 1 } else { property.len() };
@@ -247,6 +248,42 @@ impl<S: Shape, T: Clone> Argument for Row<S, T> {
             None => self.absent.clone().ok_or_else(|| limited(&self.shape, self.shape.missing())),
         };
         errors.keep(read.map_err(|error| error.below(name)), self.rank)
+    }
+}
+
+/// A description that says the limits, too: some hosts take the keywords out of a schema.
+fn with_limits(about: &str, property: &Object) -> String {
+    let keyword =
+        |object: &Object, name: &str| object.get(name).filter(|value| value.is_number()).map(Value::to_string);
+    let at_least = |minimum: Option<String>| minimum.filter(|minimum| minimum != "0" && minimum != "1");
+    let of = |object: &Object| {
+        let numbers = match (at_least(keyword(object, "minimum")), keyword(object, "maximum")) {
+            (Some(least), Some(most)) => Some(format!("{least}-{most}")),
+            (None, Some(most)) => Some(format!("at most {most}")),
+            (Some(least), None) => Some(format!("at least {least}")),
+            (None, None) => None,
+        };
+        let shortest = at_least(keyword(object, "minLength")).map(|least| format!("at least {least} characters"));
+        let longest = keyword(object, "maxLength").map(|most| format!("at most {most} characters"));
+        let fewest = at_least(keyword(object, "minItems")).map(|least| format!("at least {least} entries"));
+        let most = keyword(object, "maxItems").map(|most| format!("at most {most} entries"));
+        [numbers, shortest, longest, fewest, most].into_iter().flatten().collect::<Vec<_>>()
+    };
+    let each = property.get("items").and_then(Value::as_object).map(of).unwrap_or_default();
+    let limits = of(property).into_iter().chain(each.into_iter().map(|limit| format!("each {limit}")));
+    // What a description says in its own words is not repeated.
+    let is_said = |limit: &String| {
+        let number = |word: &&str| word.starts_with(|letter: char| letter.is_ascii_digit());
+        let said = |number: &str| {
+            about.split(|letter: char| !letter.is_ascii_digit() && letter != '.').any(|word| word == number)
+        };
+        limit.split([' ', '-']).filter(number).all(said)
+    };
+    let limits: Vec<String> = limits.filter(|limit| !is_said(limit)).collect();
+    match (about, limits.join(", ")) {
+        (about, limits) if limits.is_empty() => about.to_owned(),
+        ("", limits) => format!("{}{}", limits[..1].to_uppercase(), &limits[1..]),
+        (about, limits) => format!("{about} ({limits})"),
     }
 }
 
@@ -395,10 +432,13 @@ mod tests {
             "type": "object",
             "properties": {
                 "name": { "type": "string", "description": "Its name" },
-                "howMany": { "type": "integer", "minimum": 1, "maximum": 9, "default": 3 },
+                "howMany": { "type": "integer", "minimum": 1, "maximum": 9, "default": 3, "description": "At most 9" },
                 "lines": lines,
                 "whole": { "type": "boolean" },
-                "words": { "type": "array", "maxItems": 2, "items": { "type": "string", "enum": ["a", "b"] } },
+                "words": {
+                    "type": "array", "maxItems": 2, "items": { "type": "string", "enum": ["a", "b"] },
+                    "description": "At most 2 entries",
+                },
                 "color": { "type": ["string", "null"] },
                 "free": { "type": "object" },
                 "last": { "type": "boolean" },
@@ -411,6 +451,23 @@ mod tests {
         assert_eq!(All::schema().to_string(), expected.to_string());
         assert_eq!(Nothing::schema(), json!({ "type": "object", "properties": {} }));
         assert!(Nothing::parse(&Object::new()).is_ok());
+    }
+
+    #[test]
+    fn limits_are_said_in_words_once() {
+        let check = |about: &str, property: Value, expected: &str| {
+            assert_eq!(with_limits(about, property.as_object().expect("an object")), expected);
+        };
+        check("", json!({ "type": "string", "minLength": 1, "maxLength": 100 }), "At most 100 characters");
+        check("A title", json!({ "maxLength": 100 }), "A title (at most 100 characters)");
+        check("Hours", json!({ "minimum": 0.5, "maximum": 40 }), "Hours (0.5-40)");
+        check("1-50", json!({ "minimum": 1, "maximum": 50 }), "1-50");
+        check(
+            "",
+            json!({ "maxItems": 5, "items": { "maxLength": 50 } }),
+            "At most 5 entries, each at most 50 characters",
+        );
+        check("Words", json!({ "minimum": 0 }), "Words");
     }
 
     #[test]

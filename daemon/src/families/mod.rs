@@ -12,6 +12,24 @@ pub mod edit;
 /// What search may know about files.
 pub mod facts;
 
+/// One search over the items of all families.
+pub mod recall;
+
+/// What all families share: items.
+pub mod item;
+
+/// Addresses of items, read and written.
+pub mod address;
+
+/// The items of several trees at one moment.
+pub mod item_set;
+
+/// Words for how far something is.
+pub mod statuses;
+
+/// What replaced what, and what points where, as texts say it.
+pub mod references;
+
 /// Arguments: a table per tool gives schema, reader and refusals.
 pub mod fields;
 
@@ -52,6 +70,8 @@ pub mod vault;
 
 pub mod board;
 
+pub mod trellis;
+
 #[cfg(test)]
 mod codes;
 
@@ -63,9 +83,11 @@ use trellis_protocol::Failure;
 pub use catalogue::{Catalogue, FoundTool, ListedTool, Registry, ToolLookup};
 use edit::{Edit, EditError};
 use facts::DocumentSource;
+use item::ItemFace;
 pub use progress::{ProgressReporter, ProgressStep};
 pub use resource::{
-    CompletionRequest, ListedOn, Prompt, PromptArgument, PromptText, Resource, ResourceContent, ResourceEntry,
+    AddressSpace, AddressTemplate, CompletionRequest, ListedOn, Prompt, PromptArgument, PromptText, Resource,
+    ResourceContent, ResourceEntry,
 };
 pub use session::SessionContext;
 pub use tool::{Answer, Arguments, Body, Tool, ToolEffect, ToolRun};
@@ -77,6 +99,7 @@ use crate::trees::ChangeKind;
 /// All families, in the order in which their tools are listed.
 pub fn all() -> Vec<FamilyDescriptor> {
     vec![
+        FamilyDescriptor::of::<trellis::Trellis>(),
         FamilyDescriptor::of::<vibe::Vibe>(),
         FamilyDescriptor::of::<todo::Todo>(),
         FamilyDescriptor::of::<vine::Vine>(),
@@ -128,6 +151,11 @@ pub trait Family {
         None
     }
 
+    /// Its items, if its files hold any.
+    fn items() -> Option<ItemFace> {
+        None
+    }
+
     /// Who should hear of a changed file of one of its trees, by its path from the root.
     fn notices(_: &Path, _: ChangeKind) -> Vec<Notice> {
         Vec::new()
@@ -142,6 +170,11 @@ pub trait Family {
     /// The resources, if it has any.
     fn resources() -> Vec<Resource> {
         Vec::new()
+    }
+
+    /// Addresses that are read as resources besides, if it knows any.
+    fn addresses() -> Option<AddressSpace> {
+        None
     }
 
     /// The prompts, if it has any.
@@ -205,6 +238,8 @@ pub struct FamilyDescriptor {
     pub tools: Vec<Tool>,
     pub resources: Vec<Resource>,
     pub prompts: Vec<Prompt>,
+    /// Addresses that are read as resources besides.
+    pub addresses: Option<AddressSpace>,
     /// What a call of a writing tool is answered in a read-only session.
     pub read_only: fn() -> Failure,
     /// What a writing tool answers when its edit could not be carried out.
@@ -219,6 +254,8 @@ pub struct FamilyDescriptor {
     pub trees: fn(&SessionContext) -> Vec<TreeLocation>,
     /// The files of its trees that can be found by their words.
     pub documents: Option<DocumentSource>,
+    /// Its items, if its files hold any.
+    pub items: Option<ItemFace>,
     /// Who should hear of a changed file.
     pub notices: fn(&Path, ChangeKind) -> Vec<Notice>,
     /// What is written a moment after one of its writes was answered.
@@ -236,6 +273,7 @@ impl FamilyDescriptor {
             tools: F::tools(),
             resources: F::resources(),
             prompts: F::prompts(),
+            addresses: F::addresses(),
             read_only: F::read_only,
             write_failure: F::write_failure,
             needs_roots: F::needs_roots,
@@ -243,6 +281,7 @@ impl FamilyDescriptor {
             project_marks: F::PROJECT_MARKS,
             trees: F::trees,
             documents: F::documents(),
+            items: F::items(),
             notices: F::notices,
             derived_files: F::derived_files(),
         }

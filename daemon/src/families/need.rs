@@ -6,8 +6,10 @@
 use std::fmt;
 
 use super::facts::{Hits, ReindexCounts, ReindexRequest, Search, SearchError, SearchRequest};
+use super::item_set::{ItemSet, Items, ItemsError, ItemsRequest, OpenRequest, OpenedUri};
+use super::recall::{ItemRequest, RecallError, Recalled};
 use crate::clock::Now;
-use crate::disk::{DiskReader, DiskRequest, DiskWork, InlineAttempt, ReadMode};
+use crate::disk::{DiskReader, DiskRequest, DiskWork, InlineAttempt, ReadError, ReadMode};
 use crate::families::{ProgressReporter, SessionContext};
 use crate::ids;
 
@@ -17,6 +19,8 @@ pub struct ReadContext<'a> {
     pub disk: DiskReader<'a>,
     /// None where nothing is searched.
     pub search: Option<&'a dyn Search>,
+    /// None where no items are kept.
+    pub items: Option<&'a dyn Items>,
     pub session: &'a SessionContext,
     /// Receives the progress of a long read.
     pub reporter: &'a ProgressReporter,
@@ -100,6 +104,52 @@ impl Need for ReindexRequest {
     fn fetch(self, context: &ReadContext<'_>) -> Option<Self::Output> {
         Some(context.search.ok_or_else(no_index).and_then(|index| index.reindex(&self, context)))
     }
+}
+
+impl Need for ItemsRequest {
+    type Output = Result<ItemSet, ItemsError>;
+
+    fn fetch(self, context: &ReadContext<'_>) -> Option<Self::Output> {
+        Some(context.items.ok_or_else(no_items).and_then(|items| items.items(&self, context)))
+    }
+}
+
+impl Need for OpenRequest {
+    type Output = Result<OpenedUri, ItemsError>;
+
+    fn fetch(self, context: &ReadContext<'_>) -> Option<Self::Output> {
+        Some(context.items.ok_or_else(no_items).and_then(|items| items.open(&self, context)))
+    }
+}
+
+/// So often a recall begins anew because files changed between items and index.
+const MAX_RECALL_ATTEMPTS: usize = 3;
+
+impl Need for ItemRequest {
+    type Output = Result<Recalled, RecallError>;
+
+    fn fetch(self, context: &ReadContext<'_>) -> Option<Self::Output> {
+        Some(recall(&self, context))
+    }
+}
+
+fn recall(request: &ItemRequest, context: &ReadContext<'_>) -> Result<Recalled, RecallError> {
+    let items = context.items.ok_or_else(no_items).map_err(RecallError::Items)?;
+    let search = context.search.ok_or_else(no_index).map_err(RecallError::Search)?;
+    let mut attempt = 1;
+    loop {
+        let asked = ItemsRequest { scope: request.scope.clone() };
+        let set = items.items(&asked, context).map_err(RecallError::Items)?;
+        let hits = search.recall(&request.within(&set), &set).map_err(RecallError::Search)?;
+        if attempt == MAX_RECALL_ATTEMPTS || set.has_all(&hits) {
+            return Ok(Recalled { set, hits });
+        }
+        attempt += 1;
+    }
+}
+
+fn no_items() -> ItemsError {
+    ItemsError::Read(ReadError::Io("no items are kept here".to_owned()))
 }
 
 fn no_index() -> SearchError {
@@ -216,7 +266,13 @@ impl<N: Need> Need for Vec<N> {
 #[cfg(test)]
 pub(crate) fn with_context<T>(session: &SessionContext, run: impl FnOnce(&ReadContext<'_>) -> T) -> T {
     let (disk, reporter) = (crate::disk::TestDisk::default(), ProgressReporter::default());
-    run(&ReadContext { disk: disk.reader(session.directories()), search: None, session, reporter: &reporter })
+    run(&ReadContext {
+        disk: disk.reader(session.directories()),
+        search: None,
+        items: None,
+        session,
+        reporter: &reporter,
+    })
 }
 
 #[cfg(test)]
@@ -239,6 +295,14 @@ mod tests {
 
         fn reindex(&self, _: &ReindexRequest, _: &ReadContext<'_>) -> Result<ReindexCounts, SearchError> {
             Ok(ReindexCounts::default())
+        }
+
+        fn recall(
+            &self,
+            _: &crate::families::recall::RecallRequest,
+            _: &dyn crate::families::recall::ItemLinks,
+        ) -> Result<crate::families::recall::RecallHits, SearchError> {
+            Ok(crate::families::recall::RecallHits::default())
         }
     }
 

@@ -28,6 +28,22 @@ pub struct Resource {
     pub listed_on: ListedOn,
 }
 
+/// Addresses that are read as resources, and the templates that are listed for them, after all others.
+#[derive(Debug)]
+pub struct AddressSpace {
+    pub templates: Vec<AddressTemplate>,
+    /// The content behind one.
+    pub read: TwoPhase<String, ResourceContent>,
+}
+
+/// How addresses of one kind look.
+#[derive(Debug, Clone, Copy)]
+pub struct AddressTemplate {
+    pub uri: &'static str,
+    pub name: &'static str,
+    pub title: &'static str,
+}
+
 /// On which surfaces a resource is listed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ListedOn {

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwapOption;
 use jiff::tz::TimeZone;
@@ -33,8 +33,18 @@ pub struct SessionContext {
     pub umask: u32,
     /// Settings whose nonsense has been logged.
     pub(crate) warned: Mutex<BTreeSet<String>>,
+    /// What its surface shows, once that is known.
+    pub(crate) surface: OnceLock<ShownFamilies>,
     /// The host's roots, once it has told them.
     pub(crate) roots: ArcSwapOption<Vec<PathBuf>>,
+}
+
+/// Which families a session sees.
+#[derive(Debug, Default)]
+pub struct ShownFamilies {
+    /// Those whose items it sees; all if none are named.
+    pub with_items: Vec<&'static str>,
+    pub is_alone: bool,
 }
 
 /// A zone; UTC until the session has told its own.
@@ -70,6 +80,17 @@ impl SessionContext {
     /// A setting that holds a path.
     pub fn path(&self, name: &str) -> Option<&Path> {
         self.variable(name).map(Path::new)
+    }
+
+    /// Whether it sees items of a family.
+    pub fn sees_items_of(&self, family: &str) -> bool {
+        let all = |shown: &ShownFamilies| shown.with_items.is_empty() || shown.with_items.contains(&family);
+        self.surface.get().is_none_or(all)
+    }
+
+    /// Whether it sees one family alone, exactly as that family's own programs know it.
+    pub fn sees_one_family(&self) -> bool {
+        self.surface.get().is_none_or(|shown| shown.is_alone)
     }
 
     /// The host's roots; none until it has told them.

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
@@ -235,8 +235,8 @@ pub fn one_of<T, const N: usize>(
 
 /// A project that the caller names.
 pub fn project_root() -> impl Shape<Value = PathBuf> {
-    let absolute = |value: &Value| value.as_str().map(Path::new).filter(|path| path.is_absolute()).map(Path::to_owned);
-    shape(|| json!({ "type": "string" }), "an absolute path", absolute)
+    let named = |value: &Value| value.as_str().filter(|name| !name.trim().is_empty()).map(PathBuf::from);
+    shape(|| json!({ "type": "string" }), "a path, `~/…` or the name of a project", named)
 }
 
 /// An object with any fields.

@@ -21,6 +21,14 @@ pub struct Tool {
     pub description: &'static str,
     /// JSON Schema of the arguments; an object.
     pub schema: Map<String, Value>,
+    /// Words by which hosts find it that show names alone; none of them is in its name.
+    pub search_hint: &'static str,
+    /// Whether hosts should show it before anybody looks for it.
+    pub is_always_loaded: bool,
+    /// Whether its results may be long texts.
+    pub has_long_results: bool,
+    /// Arguments that are taken but not told where few words matter.
+    pub minor_arguments: &'static [&'static str],
     /// What it does to the user's files.
     pub effect: ToolEffect,
     /// What it does.
@@ -68,7 +76,7 @@ impl Tool {
         L: Need,
     {
         let Value::Object(schema) = A::schema() else { unreachable!("the schema of {name} is an object") };
-        Self { name, title, description, schema, effect: ToolEffect::Reads, run: ToolRun::Read(parsed(needs, op)) }
+        Self::new((name, title), description, schema, ToolEffect::Reads, ToolRun::Read(parsed(needs, op)))
     }
 
     /// A tool that changes files.
@@ -84,7 +92,70 @@ impl Tool {
         L: Need,
     {
         let Value::Object(schema) = A::schema() else { unreachable!("the schema of {name} is an object") };
-        Self { name, title, description, schema, effect, run: ToolRun::Write(parsed(needs, op)) }
+        Self::new((name, title), description, schema, effect, ToolRun::Write(parsed(needs, op)))
+    }
+}
+
+impl Tool {
+    fn new(
+        (name, title): (&'static str, &'static str),
+        description: &'static str,
+        schema: Map<String, Value>,
+        effect: ToolEffect,
+        run: ToolRun,
+    ) -> Self {
+        let (is_always_loaded, has_long_results) = (false, false);
+        let (search_hint, minor_arguments) = ("", [].as_slice());
+        Self {
+            name,
+            title,
+            description,
+            schema,
+            search_hint,
+            is_always_loaded,
+            has_long_results,
+            minor_arguments,
+            effect,
+            run,
+        }
+    }
+
+    /// Shown by hosts before anybody looks for it.
+    #[must_use]
+    pub fn always_loaded(self) -> Self {
+        Self { is_always_loaded: true, ..self }
+    }
+
+    /// Takes arguments that few need.
+    #[must_use]
+    pub fn with_minor_arguments(self, minor_arguments: &'static [&'static str]) -> Self {
+        Self { minor_arguments, ..self }
+    }
+
+    /// Every tool of a table with the words by which it can be found; those without a row have none.
+    pub fn all_found_by(mut tools: Vec<Self>, words: &[(&str, &'static str)]) -> Vec<Self> {
+        for tool in &mut tools {
+            tool.search_hint = words.iter().find(|(name, _)| *name == tool.name).map_or("", |(_, words)| *words);
+        }
+        tools
+    }
+
+    /// A table in which these tools show long texts.
+    pub fn all_with_long_results(mut tools: Vec<Self>, names: &[&str]) -> Vec<Self> {
+        tools.iter_mut().filter(|tool| names.contains(&tool.name)).for_each(|tool| tool.has_long_results = true);
+        tools
+    }
+
+    /// Its schema in few words: without minor arguments and without descriptions of fields.
+    pub fn core_schema(&self) -> Map<String, Value> {
+        let mut schema = self.schema.clone();
+        if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+            properties.retain(|name, _| !self.minor_arguments.contains(&name.as_str()));
+            for field in properties.values_mut().filter_map(Value::as_object_mut) {
+                field.shift_remove("description");
+            }
+        }
+        schema
     }
 }
 
@@ -142,6 +213,17 @@ impl Answer {
 
     pub fn text(text: impl Into<String>) -> Self {
         Self { body: Body::Text(text.into()), meta: Map::new() }
+    }
+
+    /// The same as text alone.
+    #[must_use]
+    pub fn as_text(self) -> Self {
+        let body = match self.body {
+            Body::Object(json) => Body::Text(json.text().to_owned()),
+            Body::Pretty(json) => Body::Text(json.indented()),
+            Body::Text(text) => Body::Text(text),
+        };
+        Self { body, ..self }
     }
 
     /// With something that is no part of the family's fixed result.

@@ -4,6 +4,7 @@
 //! anything. Values are percent-decoded.
 
 use super::resource::UriVariables;
+use crate::text::percent::decoded;
 
 /// Longer URIs name nothing of ours, and matching is not linear.
 const MAX_URI_BYTES: usize = 4096;
@@ -41,22 +42,6 @@ fn matched(template: &str, uri: &str) -> Option<UriVariables> {
 /// Whether a URI has variables.
 pub fn is_template(uri: &str) -> bool {
     uri.contains('{')
-}
-
-fn decoded(value: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(value.len());
-    let mut rest = value.as_bytes();
-    while let [first, tail @ ..] = rest {
-        if *first == b'%' {
-            let (pair, tail) = tail.split_at_checked(2)?;
-            bytes.push(u8::from_str_radix(str::from_utf8(pair).ok()?, 16).ok()?);
-            rest = tail;
-        } else {
-            bytes.push(*first);
-            rest = tail;
-        }
-    }
-    String::from_utf8(bytes).ok()
 }
 
 #[cfg(test)]

@@ -17,9 +17,9 @@ pub fn document(catalogue: &Catalogue) -> Value {
         document["paths"][format!("/tools/{}", exposed.name)] = json!({ "post": {
             "operationId": exposed.name,
             "summary": tool.title,
-            "description": tool.description,
+            "description": catalogue.speak(family, tool.description),
             "tags": [family.name],
-            "requestBody": { "required": required, "content": { "application/json": { "schema": tool.schema } } },
+            "requestBody": { "required": required, "content": { "application/json": { "schema": catalogue.schema(family, tool) } } },
             "responses": { "200": { "description": "The tool's answer.", "content": { "application/json": { "schema": {} } } } },
         } });
     }

@@ -76,8 +76,10 @@ async fn is_degraded(gateway: &Gateway) -> bool {
 
 async fn list(State(gateway): State<Arc<Gateway>>) -> RouteResult {
     let session = open_session(&gateway, None)?;
-    let tools = session.catalogue.tools().map(|(exposed, _, tool)| {
-        json!({ "name": exposed.name, "description": tool.description, "inputSchema": tool.schema })
+    let catalogue = &session.catalogue;
+    let tools = catalogue.tools().map(|(exposed, family, tool)| {
+        let (description, schema) = (catalogue.speak(family, tool.description), catalogue.schema(family, tool));
+        json!({ "name": exposed.name, "description": description, "inputSchema": schema })
     });
     Ok(json_answer(200, &json!({ "tools": tools.collect::<Vec<Value>>() })))
 }

@@ -19,7 +19,7 @@ use crate::engine::{ClientStatus, Engine};
 use crate::families::SessionContext;
 use crate::families::session::SessionTimeZone;
 use crate::present::http::HttpError;
-use crate::projects::Interface;
+use crate::projects::{Interface, SessionDirectories};
 use crate::tools::ClientSession;
 
 /// Names the project of a request.
@@ -56,9 +56,12 @@ impl GatewaySessions {
         let mut named = headers.get_all(PROJECT).iter();
         let Some(first) = named.next() else { return Ok(self.default_project()) };
         let path = std::str::from_utf8(first.as_bytes()).ok().map(PathBuf::from);
-        path.filter(|path| path.is_absolute() && named.next().is_none())
-            .map(Some)
-            .ok_or_else(|| HttpError::Parameters("`X-Trellis-Project` must be one absolute path".to_owned()))
+        let wrong =
+            || HttpError::Parameters("`X-Trellis-Project` must be one path or the name of a project".to_owned());
+        let path = path.filter(|path| !path.as_os_str().is_empty() && named.next().is_none()).ok_or_else(wrong)?;
+        let nobody = SessionDirectories { door: Interface::Http, ..SessionDirectories::default() };
+        let meant = self.engine.projects.path_of(&path, &nobody);
+        meant.map(Some).map_err(|why| HttpError::Parameters(format!("`X-Trellis-Project`: {why}")))
     }
 
     /// Where requests work that name no project. A directory in which the daemon was started may become a project

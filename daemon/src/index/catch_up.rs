@@ -8,11 +8,11 @@ use std::time::Duration;
 use super::IndexEvent;
 use super::document::TreeId;
 use super::fold::{Cancelled, Reread};
+use super::source::IndexSource;
 use super::state::CatchUpState;
 use super::thread::{BULK_WRITE_THRESHOLD, IndexThread};
 use super::write::IndexCorrupt;
 use crate::families::ProgressReporter;
-use crate::families::facts::DocumentSource;
 use crate::trees::Scan;
 
 /// How long the watcher may take to scan a tree.
@@ -20,11 +20,11 @@ const SCAN_TIMEOUT: Duration = Duration::from_secs(30);
 
 impl IndexThread {
     /// Registers a tree with its family's rules. It must be caught up with.
-    pub(crate) fn register(&self, family: &str, root: &Path, documents: DocumentSource) -> TreeId {
+    pub(crate) fn register(&self, family: &str, root: &Path, source: IndexSource) -> TreeId {
         let mut index_state = self.overlay.index_state.lock();
         let tree = index_state.tree(family, root);
         let state = &mut index_state.trees[tree as usize];
-        state.documents = Some(documents);
+        state.source = Some(source);
         state.state = CatchUpState::CatchingUp(0, 0);
         tree
     }

@@ -19,8 +19,8 @@ pub(crate) struct PostingCursor<'a> {
     postings: CursorKind,
 }
 
-/// A chunk, what it is worth so far, and how many groups it has.
-pub(crate) type ScoredChunk = (u32, f32, u32);
+/// A chunk, what it is worth so far, and the summed IDF of the groups that it has, where that is asked for.
+pub(crate) type ScoredChunk = (u32, f32, f32);
 
 enum CursorKind {
     Term(Box<TermPostings>),
@@ -56,7 +56,7 @@ impl<'a> PostingCursor<'a> {
         let postings = match &matcher.segment_terms[number] {
             SegmentTerms::None => return Ok(None),
             SegmentTerms::Term(info, accent) => {
-                let shades = segment.inverted(TextField::Variants);
+                let shades = segment.inverted(matcher.place.variants());
                 let accent = accent.as_ref().map(|info| shades.read_postings_from_terminfo(info, freqs)).transpose()?;
                 let block = inverted.read_block_postings_from_terminfo(info, freqs)?;
                 CursorKind::Term(Box::new(TermPostings { block, at: 0, accent }))
@@ -108,7 +108,7 @@ impl<'a> PostingCursor<'a> {
             Pattern::Phrase(parts, open) => phrase_places(overlay, field, parts, *open).into(),
         };
         let accents = match &matcher.what {
-            Pattern::Term(_, Some((_, term))) => overlay.places(TextField::Variants, term),
+            Pattern::Term(_, Some((_, term))) => overlay.places(field.variants(), term),
             _ => &[],
         };
         let posting = |here: &[(u32, u32)]| {
@@ -147,20 +147,21 @@ impl<'a> PostingCursor<'a> {
                     for (doc, term_freq) in block.docs().iter().zip(block.freqs()) {
                         let accented = accent.as_mut().map_or(0, |accent| term_freq_in(accent, *doc));
                         let factor = accent_factor(&weight.matcher.what, *term_freq, accented);
-                        found.push((*doc, weight.of(*doc, *term_freq) * factor, 1));
+                        found.push((*doc, weight.of(*doc, *term_freq) * factor, 0.0));
                     }
                     block.advance();
                 }
             }
             CursorKind::Any(all, _) => {
-                found
-                    .extend(all.iter().map(|(doc, term_freq, factor)| (*doc, weight.of(*doc, *term_freq) * factor, 1)));
+                let score =
+                    |(doc, term_freq, factor): &(u32, u32, f32)| (*doc, weight.of(*doc, *term_freq) * factor, 0.0);
+                found.extend(all.iter().map(score));
             }
             CursorKind::Phrase(mut phrase) => {
                 while let Some(doc) = phrase.next() {
                     let term_freq = if may(doc) { phrase.term_freq(doc) } else { 0 };
                     if term_freq > 0 {
-                        found.push((doc, weight.of(doc, term_freq), 1));
+                        found.push((doc, weight.of(doc, term_freq), 0.0));
                     }
                     phrase.pass(doc);
                 }
@@ -227,7 +228,7 @@ impl MatcherScorer<'_> {
     fn of(&self, doc: u32, term_freq: u32) -> f32 {
         self.matcher.weight
             * match self.matcher.place {
-                TextField::Title => Statistics::tf_score_without_length(term_freq as f32),
+                TextField::Title | TextField::Labels => Statistics::tf_score_without_length(term_freq as f32),
                 _ => self.statistics.tf_score(term_freq as f32, self.lengths.norm(doc)),
             }
     }

@@ -8,9 +8,11 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};
 use serde::{Deserialize, Serialize};
 
+use super::items::{ItemRecord, exact_names, labels};
+use super::source::{FileFacts, IndexSource};
 use super::symbols::{StringInterner, Symbol};
 use crate::disk::{Digest, FileContent, FileStamp};
-use crate::families::facts::{DocumentFacts, DocumentSource};
+use crate::families::facts::Chunk;
 
 /// A tree, by its place in the list of trees.
 pub(crate) type TreeId = u32;
@@ -34,6 +36,8 @@ pub(crate) struct DocumentRecord {
     /// The official date, else that of the file.
     pub(crate) day: i32,
     pub(crate) sections: Box<[ChunkRecord]>,
+    /// In the order of their chunks.
+    pub(crate) items: Box<[ItemRecord]>,
 }
 
 /// Where a chunk is.
@@ -53,8 +57,22 @@ pub(crate) struct ChunkRecord {
 pub(crate) struct ParsedDocument {
     pub(crate) entry: Arc<DocumentRecord>,
     pub(crate) text: Arc<str>,
-    /// What the family says about it.
-    pub(crate) facts: DocumentFacts,
+    pub(crate) chunks: Vec<Chunk>,
+    /// Title and name, as the family's own search knows them; empty if it has none.
+    pub(crate) names: Vec<String>,
+    /// Of each item.
+    pub(crate) labels: Vec<ItemLabels>,
+    /// What its owner should know about the file, as words behind its name.
+    pub(crate) problem: Option<&'static str>,
+}
+
+/// What an item is called.
+#[derive(Debug)]
+pub(crate) struct ItemLabels {
+    /// Title, names and tags, each by its words.
+    pub(crate) words: Vec<String>,
+    /// What may be typed to mean exactly this item, as it is compared.
+    pub(crate) exact: Vec<String>,
 }
 
 impl ParsedDocument {
@@ -62,23 +80,24 @@ impl ParsedDocument {
         tree: TreeId,
         path: &Arc<str>,
         seen: FileContent,
-        documents: DocumentSource,
+        source: IndexSource,
         names: &StringInterner,
     ) -> Self {
         let digest = Digest::of(&seen.bytes);
-        let (text, repaired): (Arc<str>, bool) = match String::from_utf8(seen.bytes) {
+        let (text, repaired): (Arc<str>, bool) = match std::str::from_utf8(&seen.bytes) {
             Ok(text) => (text.into(), false),
-            Err(error) => (String::from_utf8_lossy(error.as_bytes()).into(), true),
+            Err(_) => (String::from_utf8_lossy(&seen.bytes).into(), true),
         };
-        let facts = (documents.facts)(path, &text);
+        let FileFacts { document: facts, items, chunks, first_chunks } = source.read(path, &seen.bytes, &text);
         let name = |word: &Option<String>| word.as_ref().map(|word| names.intern(word));
         let length = |place: usize| u32::try_from(text.floor_char_boundary(place)).unwrap_or(0);
-        let sections = facts.chunks.iter().map(|chunk| ChunkRecord {
+        let sections = chunks.iter().map(|chunk| ChunkRecord {
             start: length(chunk.content.start.min(chunk.content.end)),
             end: length(chunk.content.end),
             heading: name(&chunk.heading),
             boost: facts.boost * chunk.boost,
         });
+        let records = items.iter().zip(&first_chunks).map(|(item, first)| ItemRecord::of(item, *first, &text));
         let day = facts.updated.unwrap_or_else(|| {
             let at = Timestamp::from_nanosecond(seen.stamp.modified_ns).unwrap_or_default();
             at.to_zoned(TimeZone::system()).date()
@@ -95,8 +114,30 @@ impl ParsedDocument {
             status: name(&facts.status),
             day: day_of(day),
             sections: sections.collect(),
+            items: records.collect(),
         };
-        Self { entry: Arc::new(entry), text, facts }
+        let labels = items.iter().map(|item| ItemLabels {
+            words: labels(item).map(str::to_owned).collect(),
+            exact: exact_names(item, path),
+        });
+        let labels = labels.collect();
+        // A document without text is no hit of its family's own search.
+        let has_names =
+            source.has_documents() && chunks.iter().any(|chunk| chunk.heading.is_some() || !chunk.content.is_empty());
+        let names = if has_names { vec![facts.title, facts.stem] } else { Vec::new() };
+        Self { entry: Arc::new(entry), text, chunks, names, labels, problem: facts.problem }
+    }
+
+    /// The item of a chunk, if there are any.
+    pub(crate) fn item_of(&self, chunk: usize) -> u32 {
+        let items = &self.entry.items;
+        items.partition_point(|item| item.first_chunk as usize <= chunk).saturating_sub(1) as u32
+    }
+
+    /// What an item is called, at its first chunk.
+    pub(crate) fn labels_at(&self, chunk: usize) -> Option<&ItemLabels> {
+        let item = self.entry.items.binary_search_by_key(&chunk, |item| item.first_chunk as usize).ok()?;
+        self.labels.get(item)
     }
 
     pub(crate) fn content(&self, section: &ChunkRecord) -> &str {

@@ -204,6 +204,7 @@ pub(crate) mod tests {
             status,
             day: -3,
             sections,
+            items: Box::new([]),
         })
     }
 

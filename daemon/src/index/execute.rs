@@ -1,7 +1,7 @@
 //! Executes a query on a snapshot: the chunks that match, each with its score.
 //!
-//! All required terms must be there; if no chunk has all of them, as many as possible count. The main index and
-//! overlay documents are searched by the same rules.
+//! All required terms must be there; if no chunk has all of them, any of them count, each by how rare it is, and runs
+//! without blanks fall into pieces. The main index and overlay documents are searched by the same rules.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use super::document::TreeId;
 use super::main_index::{ChunkColumns, DELETED, DocumentFilter, IndexSnapshot, Segment};
 use super::overlay::OverlayDocument;
 use super::plan::{Matcher, Stemming, plan};
-use super::query::Query;
+use super::query::{Alternatives, Clause, Query};
 use super::rank::{Statistics, coverage_factor, recency};
 use super::stems::StemCache;
 use super::symbols::Symbol;
@@ -53,16 +53,25 @@ impl Scope {
     }
 }
 
-/// Everything that matches, in no order.
+/// What a query finds.
+#[derive(Debug, Default)]
+pub(crate) struct Matches {
+    /// In no order.
+    pub(crate) hits: Vec<ScoredHit>,
+    /// Not all that was looked for is in them.
+    pub(crate) is_relaxed: bool,
+}
+
+/// Everything that matches.
 pub(crate) fn execute(
     snapshot: &IndexSnapshot,
     query: &Query,
     scope: Scope,
     today: i32,
     stems: &mut StemCache,
-) -> io::Result<Vec<ScoredHit>> {
+) -> io::Result<Matches> {
     if query.required.is_empty() {
-        return Ok(Vec::new());
+        return Ok(Matches::default());
     }
     let overlay =
         |count: fn(&OverlayDocument) -> u64| snapshot.overlay.iter().map(|overlay| count(overlay)).sum::<u64>();
@@ -72,14 +81,49 @@ pub(crate) fn execute(
     for group in &query.required {
         required.push(plan(group, Stemming::Related, snapshot, &statistics, stems)?);
     }
-    // The rarest first. Weights are added up in this order everywhere, so that a score does not depend on where a
-    // document is.
-    required.sort_by_key(|matchers| matchers.iter().map(|matcher| matcher.doc_freq).sum::<u64>());
+    rarest_first(&mut required);
     let excluded = plan(&query.excluded, Stemming::Exact, snapshot, &statistics, stems)?;
     let search =
         Execution { snapshot, scope, today, statistics: &statistics, required: &required, excluded: &excluded };
-    let found = search.run(MatchMode::All)?;
-    if found.is_empty() && required.len() > 1 { search.run(MatchMode::Any) } else { Ok(found) }
+    let hits = search.run(MatchMode::All)?;
+    if !hits.is_empty() {
+        return Ok(Matches { hits, is_relaxed: false });
+    }
+    let mut pieces = Vec::new();
+    for (group, is_literal) in query.required.iter().zip(&query.literal) {
+        let matchers = plan(group, Stemming::Related, snapshot, &statistics, stems)?;
+        match in_pieces(group, *is_literal) {
+            Some(clauses) if !search.is_anywhere(&matchers)? => {
+                for clause in clauses {
+                    pieces.push(plan(&vec![clause], Stemming::Related, snapshot, &statistics, stems)?);
+                }
+            }
+            _ => pieces.push(matchers),
+        }
+    }
+    if pieces.len() < 2 {
+        return Ok(Matches::default());
+    }
+    rarest_first(&mut pieces);
+    let hits = Execution { required: &pieces, ..search }.run(MatchMode::Any)?;
+    Ok(Matches { is_relaxed: !hits.is_empty(), hits })
+}
+
+/// Weights are added up in this order everywhere, so that a score does not depend on where a document is.
+fn rarest_first(groups: &mut [Vec<Matcher>]) {
+    groups.sort_by_key(|matchers| doc_freq(matchers));
+}
+
+fn doc_freq(matchers: &[Matcher]) -> u64 {
+    matchers.iter().map(|matcher| matcher.doc_freq).sum()
+}
+
+/// What a group falls into if it is nowhere as it is.
+pub(crate) fn in_pieces(group: &Alternatives, is_literal: bool) -> Option<Vec<Clause>> {
+    match group.as_slice() {
+        [only] if !is_literal => only.in_pieces(),
+        _ => None,
+    }
 }
 
 /// What is searched in one go.
@@ -100,22 +144,19 @@ struct Execution<'a> {
 
 impl Execution<'_> {
     fn run(&self, mode: MatchMode) -> io::Result<Vec<ScoredHit>> {
-        let IndexSnapshot { main, overlay, .. } = self.snapshot;
-        let segments = main.segments.iter().enumerate();
-        let segments = segments.map(|(number, segment)| SearchUnit::Segment(number as u32, segment));
-        let overlay = overlay.iter().enumerate().filter(|(_, it)| self.scope.has(&DocumentFilter::of(&it.entry)));
-        let overlay = overlay.map(|(number, document)| SearchUnit::Overlay(number as u32, document));
+        let main = &self.snapshot.main;
         let mut matches = Vec::new();
-        for unit in segments.chain(overlay) {
+        let wanted: f32 = self.required.iter().map(|matchers| self.idf(matchers)).sum();
+        for unit in self.units() {
             let found = match mode {
                 MatchMode::All => self.match_all(unit)?,
                 MatchMode::Any => self.match_any(unit)?,
             };
             matches.reserve(found.len());
-            for (doc, weight, groups) in found {
+            for (doc, weight, idf) in found {
                 let (boost, day, at) = match unit {
                     SearchUnit::Segment(number, segment) => {
-                        let ChunkColumns { slot, boost } = segment.chunk_columns[doc as usize];
+                        let ChunkColumns { slot, boost, .. } = segment.chunk_columns[doc as usize];
                         (boost, main.filters[slot as usize].day, ChunkLocation::Main(number, doc))
                     }
                     SearchUnit::Overlay(number, OverlayDocument { entry, .. }) => {
@@ -124,13 +165,22 @@ impl Execution<'_> {
                 };
                 let coverage = match mode {
                     MatchMode::All => 1.0,
-                    MatchMode::Any => coverage_factor(groups as usize, self.required.len()),
+                    MatchMode::Any => coverage_factor(idf, wanted),
                 };
                 let score = weight * boost * recency(self.today, day) * coverage;
                 matches.push(ScoredHit { score, at });
             }
         }
         Ok(matches)
+    }
+
+    /// Every segment, and the overlay documents that may be seen.
+    fn units(&self) -> impl Iterator<Item = SearchUnit<'_>> {
+        let IndexSnapshot { main, overlay, .. } = self.snapshot;
+        let segments = main.segments.iter().enumerate();
+        let segments = segments.map(|(number, segment)| SearchUnit::Segment(number as u32, segment));
+        let overlay = overlay.iter().enumerate().filter(|(_, it)| self.scope.has(&DocumentFilter::of(&it.entry)));
+        segments.chain(overlay.map(|(number, document)| SearchUnit::Overlay(number as u32, document)))
     }
 
     fn is_visible(&self, unit: SearchUnit<'_>, doc: u32) -> bool {
@@ -176,10 +226,27 @@ impl Execution<'_> {
     fn match_any(&self, unit: SearchUnit<'_>) -> io::Result<Vec<ScoredChunk>> {
         let mut found: Vec<ScoredChunk> = Vec::new();
         for matchers in self.required {
-            found.append(&mut self.group(self.cursors(matchers, unit)?, unit));
+            let idf = self.idf(matchers);
+            let group = self.group(self.cursors(matchers, unit)?, unit);
+            found.extend(group.into_iter().map(|(doc, weight, _)| (doc, weight, idf)));
         }
-        merge_sorted(&mut found, |kept, more| kept + more);
+        merge_sorted(&mut found);
         self.remove_excluded(found, unit)
+    }
+
+    /// How telling a group is.
+    fn idf(&self, matchers: &[Matcher]) -> f32 {
+        self.statistics.idf(doc_freq(matchers))
+    }
+
+    /// Whether any chunk that may be seen has one of these.
+    fn is_anywhere(&self, matchers: &[Matcher]) -> io::Result<bool> {
+        for unit in self.units() {
+            if !self.group(self.cursors(matchers, unit)?, unit).is_empty() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// All chunks of a group that may be seen, in order.
@@ -189,7 +256,7 @@ impl Execution<'_> {
         let lists = cursors.len();
         cursors.into_iter().for_each(|cursor| cursor.collect(&may, &mut found));
         if lists > 1 {
-            merge_sorted(&mut found, u32::max);
+            merge_sorted(&mut found);
         }
         found.retain(|(doc, ..)| may(*doc));
         found
@@ -205,12 +272,12 @@ impl Execution<'_> {
 
 /// Several lists in order, one behind the other, become one; what is in more than one of them is added up, first ones
 /// first.
-fn merge_sorted(found: &mut Vec<ScoredChunk>, groups: impl Fn(u32, u32) -> u32) {
+fn merge_sorted(found: &mut Vec<ScoredChunk>) {
     found.sort_by_key(|(doc, ..)| *doc);
     found.dedup_by(|next, kept| {
         let same = next.0 == kept.0;
         if same {
-            *kept = (kept.0, kept.1 + next.1, groups(kept.2, next.2));
+            *kept = (kept.0, kept.1 + next.1, kept.2 + next.2);
         }
         same
     });

@@ -134,13 +134,13 @@ impl IndexThread {
                     return Ok(Err(Cancelled));
                 }
             }
-            let Some((root, documents, known)) = self.overlay.known(tree, path) else { continue };
+            let Some((root, source, known)) = self.overlay.known(tree, path) else { continue };
             let known_stamp = known.as_ref().map(|known| known.stamp).filter(|_| which == Reread::Changed);
             match self.overlay.read_unless_known(&root, path, known_stamp) {
                 Ok(None) => {}
                 Ok(Some(seen)) => {
                     self.overlay.note_age(tree, path, &seen.stamp);
-                    let document = self.overlay.parse(tree, path, seen, documents);
+                    let document = self.overlay.parse(tree, path, seen, source);
                     let slot = {
                         let mut index_state = self.overlay.index_state.lock();
                         let old = index_state.trees[tree as usize].files.get(path).and_then(|known| known.slot);

@@ -1,7 +1,7 @@
 //! An immutable view of the main index: its segments, and the document behind every chunk. A change publishes a new
 //! view.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bit_set::BitSet;
 use tantivy::SegmentReader;
@@ -10,6 +10,7 @@ use tantivy::fieldnorm::FieldNormReader;
 use tantivy::index::InvertedIndexReader;
 
 use super::document::{DocumentRecord, TreeId};
+use super::items::ItemTable;
 use super::overlay::{OverlayDocument, TextField};
 use super::schema::Fields;
 use super::symbols::Symbol;
@@ -39,7 +40,7 @@ pub(crate) struct DocumentFilter {
 
 pub(crate) struct Segment {
     /// In the order of [`TextField`].
-    inverted: [Arc<InvertedIndexReader>; 3],
+    inverted: [Arc<InvertedIndexReader>; 4],
     /// Coarse lengths of chunks.
     pub(crate) norms: FieldNormReader,
     /// One array for all columns that a match needs: one memory access per match.
@@ -48,10 +49,11 @@ pub(crate) struct Segment {
     token_count: u64,
 }
 
-/// Per chunk: its document's slot, and its boost.
+/// Per chunk: its document's slot, its item in the document, and its boost.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ChunkColumns {
     pub(crate) slot: u32,
+    pub(crate) item: u32,
     pub(crate) boost: f32,
 }
 
@@ -81,7 +83,7 @@ impl MainIndex {
     pub(crate) fn entry(&self, segment: u32, doc: u32) -> Option<(&Arc<DocumentRecord>, u32)> {
         let segment = &self.segments[segment as usize];
         let entry = self.entries.get(segment.chunk_columns[doc as usize].slot as usize)?.as_ref()?;
-        Some((entry, segment.chunk.first(doc).unwrap_or(0) as u32))
+        Some((entry, segment.chunk(doc)))
     }
 }
 
@@ -90,20 +92,34 @@ impl Segment {
     pub(crate) fn open(reader: &SegmentReader, fields: &Fields) -> tantivy::Result<Self> {
         let columns = reader.fast_fields();
         let (slot, chunk, boost) = (columns.u64("slot")?, columns.u64("chunk")?, columns.f64("boost")?);
+        let item = columns.u64("item")?;
         let docs = 0..reader.max_doc();
         let slot_of = |doc| match reader.is_deleted(doc) {
             true => DELETED,
             false => slot.first(doc).and_then(|slot| u32::try_from(slot).ok()).unwrap_or(DELETED),
         };
+        let item_of = |doc| item.first(doc).unwrap_or(0) as u32;
         let boost_of = |doc| boost.first(doc).unwrap_or(1.0) as f32;
         let words = reader.inverted_index(fields.words)?;
         Ok(Self {
             token_count: words.total_num_tokens(),
-            inverted: [words, reader.inverted_index(fields.shades)?, reader.inverted_index(fields.names)?],
+            inverted: [
+                words,
+                reader.inverted_index(fields.shades)?,
+                reader.inverted_index(fields.names)?,
+                reader.inverted_index(fields.labels)?,
+            ],
             norms: reader.get_fieldnorms_reader(fields.words)?,
-            chunk_columns: docs.map(|doc| ChunkColumns { slot: slot_of(doc), boost: boost_of(doc) }).collect(),
+            chunk_columns: docs
+                .map(|doc| ChunkColumns { slot: slot_of(doc), item: item_of(doc), boost: boost_of(doc) })
+                .collect(),
             chunk,
         })
+    }
+
+    /// The number of a chunk in its document.
+    pub(crate) fn chunk(&self, doc: u32) -> u32 {
+        self.chunk.first(doc).unwrap_or(0) as u32
     }
 
     pub(crate) fn inverted(&self, place: TextField) -> &InvertedIndexReader {
@@ -119,4 +135,16 @@ pub(crate) struct IndexSnapshot {
     pub(crate) masked: Arc<BitSet>,
     /// Documents that are not in the main index yet.
     pub(crate) overlay: Arc<[Arc<OverlayDocument>]>,
+    items: OnceLock<ItemTable>,
+}
+
+impl IndexSnapshot {
+    pub(crate) fn new(main: Arc<MainIndex>, masked: Arc<BitSet>, overlay: Arc<[Arc<OverlayDocument>]>) -> Self {
+        Self { main, masked, overlay, items: OnceLock::new() }
+    }
+
+    /// Numbers for its items, made when they are first needed.
+    pub(crate) fn items(&self) -> &ItemTable {
+        self.items.get_or_init(|| ItemTable::of(self))
+    }
 }

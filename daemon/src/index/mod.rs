@@ -5,6 +5,12 @@
 //! and can be found at once. It knows no family, and never changes a user's file. Until a tree with documents is
 //! used, nothing of it exists but an empty handle.
 
+/// What a family says about its files.
+mod source;
+
+/// What is kept of an item.
+mod items;
+
 /// Text → tokens.
 mod tokenize;
 
@@ -80,6 +86,12 @@ mod fold;
 /// A search, from its words to its hits.
 mod search;
 
+/// One search over the items of many trees.
+mod recall;
+
+/// Carries out recalls.
+mod recall_needs;
+
 /// Comparing with the disk, on request.
 mod reindex;
 
@@ -100,17 +112,20 @@ use document::TreeId;
 use overlay_writer::OverlayWriter;
 use reindex::ReindexCommand;
 use search::IndexSearch;
+use source::IndexSource;
 use thread::IndexThread;
 
 use crate::families::FamilyDescriptor;
-use crate::families::facts::{DocumentSource, SearchError};
+use crate::families::facts::SearchError;
 use crate::trees::{Change, ChangeSubscriber, Origin, Trees};
 
 /// A command to the index thread.
 #[derive(Debug)]
 pub(crate) enum IndexCommand {
     /// Somebody works with this tree.
-    Want(&'static str, PathBuf, DocumentSource),
+    Want(&'static str, PathBuf, IndexSource),
+    /// Somebody lists the files of this tree, which is not watched.
+    Adopt(&'static str, PathBuf, IndexSource),
     /// Files are not what they were.
     Changed(Vec<Change>),
     /// Documents were added to the overlay.
@@ -150,7 +165,7 @@ pub struct SearchIndex {
     waiting: Mutex<Option<Receiver<IndexCommand>>>,
     /// Some tree is wanted.
     active: AtomicBool,
-    documents: HashMap<&'static str, DocumentSource>,
+    sources: HashMap<&'static str, IndexSource>,
     trees: Arc<Trees>,
 }
 
@@ -163,7 +178,7 @@ impl SearchIndex {
         tell: impl Fn(IndexEvent) + Send + Sync + 'static,
     ) -> Self {
         let (tasks, inbox) = unbounded();
-        let documents = families.iter().filter_map(|family| Some((family.name, family.documents?))).collect();
+        let sources = families.iter().filter_map(|family| Some((family.name, IndexSource::of(family)?))).collect();
         let search = Arc::new(IndexSearch::default());
         Self {
             home,
@@ -177,14 +192,14 @@ impl SearchIndex {
             tasks,
             waiting: Mutex::new(Some(inbox)),
             active: AtomicBool::new(false),
-            documents,
+            sources,
             trees,
         }
     }
 
     /// Whether a family has documents.
     pub fn has(&self, family: &str) -> bool {
-        self.documents.contains_key(family)
+        self.sources.contains_key(family)
     }
 
     /// The thread comes with the first tree.
@@ -274,9 +289,9 @@ impl ChangeSubscriber for SearchIndex {
     }
 
     fn tree_added(&self, family: &'static str, tree: &Path) {
-        if let Some(documents) = self.documents.get(family) {
+        if let Some(source) = self.sources.get(family) {
             self.start();
-            self.send(IndexCommand::Want(family, tree.to_owned(), *documents));
+            self.send(IndexCommand::Want(family, tree.to_owned(), *source));
         }
     }
 }

@@ -12,6 +12,7 @@ use crate::clock::Now;
 use crate::disk::InlineAttempt;
 use crate::families::facts::{Hits, ReindexCounts, ReindexRequest, Search, SearchError, SearchRequest};
 use crate::families::need::ReadContext;
+use crate::families::recall::{ItemLinks, RecallHits, RecallRequest};
 use crate::trees::{Barrier, Waiting};
 
 /// How long a search waits for changes that were made before it; then it answers without them, and says so.
@@ -52,6 +53,10 @@ impl Search for SearchIndex {
             (Some(tree), None) => self.reindex(request.clone(), tree, context.reporter),
             _ => Err(SearchError::Index("it is still being built: try again in a moment".to_owned())),
         }
+    }
+
+    fn recall(&self, request: &RecallRequest, links: &dyn ItemLinks) -> Result<RecallHits, SearchError> {
+        self.recall_items(request, links)
     }
 }
 
@@ -107,7 +112,7 @@ impl SearchIndex {
             match self.search.search(&query, asked, view, missing, inline) {
                 Ok(hits) => return Ok(hits),
                 Err(SearchStop::WouldBlock) => return Ok(Hits::default()),
-                Err(SearchStop::Stale(path)) => self.overlay.refresh(view.tree, &path, false),
+                Err(SearchStop::Stale(tree, path)) => self.overlay.refresh(tree, &path, false),
                 Err(SearchStop::Corrupt(IndexCorrupt(why))) => {
                     self.send(IndexCommand::Rebuild(why.clone()));
                     return Err(SearchError::Index(why));

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use tantivy::fieldnorm::FieldNormReader;
 
 use super::document::{DocumentRecord, ParsedDocument};
-use super::schema::{TermEmitter as _, VariantTerms, WordTerms};
+use super::schema::{EXACT_NAME, TermEmitter as _, VariantTerms, WordTerms, emit_label};
 use super::tokenize::tokenize;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,6 +21,15 @@ pub(crate) enum TextField {
     Variants,
     /// Title and name of the file.
     Title,
+    /// Title, names and tags of an item, with their spellings and stems.
+    Labels,
+}
+
+impl TextField {
+    /// Where the variants of its words are.
+    pub(crate) fn variants(self) -> Self {
+        if self == Self::Labels { Self::Labels } else { Self::Variants }
+    }
 }
 
 #[derive(Debug)]
@@ -59,9 +68,9 @@ impl OverlayDocument {
     pub(crate) fn new(document: ParsedDocument, shades: &mut VariantTerms) -> Self {
         let mut letters = String::with_capacity(document.text.len() / 2);
         let mut tokens = Vec::with_capacity(document.text.len() / 4);
-        let mut norms = Vec::with_capacity(document.facts.chunks.len());
+        let mut norms = Vec::with_capacity(document.chunks.len());
         let mut token_count = 0;
-        for (number, chunk) in document.facts.chunks.iter().enumerate() {
+        for (number, chunk) in document.chunks.iter().enumerate() {
             let content = document.content(&document.entry.sections[number]);
             let texts = chunk.heading.iter().map(String::as_str).chain([content]);
             let (mut position, mut length) = (0, 0);
@@ -80,9 +89,23 @@ impl OverlayDocument {
             }
             norms.push(FieldNormReader::fieldnorm_to_id(length));
             token_count += u64::from(length);
+            let Some(labels) = document.labels_at(number) else { continue };
+            let mut position = 0;
+            for text in &labels.words {
+                let end = tokenize(text, position, &mut |text_token| {
+                    emit_label(shades, &text_token, &mut |term| {
+                        tokens.push(token(&mut letters, TextField::Labels, term, number as u32, text_token.position));
+                    });
+                });
+                position = end + 1;
+            }
+            for name in &labels.exact {
+                let term = [EXACT_NAME, name];
+                tokens.push(token(&mut letters, TextField::Labels, &term, number as u32, position));
+            }
         }
         let mut position = 0;
-        for text in [&document.facts.title, &document.facts.stem] {
+        for text in &document.names {
             let end = tokenize(text, position, &mut |text_token| {
                 WordTerms.emit(&text_token, &mut |term| {
                     tokens.push(token(&mut letters, TextField::Title, term, 0, text_token.position));
@@ -135,6 +158,12 @@ impl OverlayDocument {
             term.place == place && letters.starts_with(prefix)
         };
         self.terms.iter().filter(begins).map(|term| self.of(term))
+    }
+
+    /// Every term that begins so.
+    pub(crate) fn terms_beginning<'a>(&'a self, place: TextField, prefix: &'a str) -> impl Iterator<Item = &'a str> {
+        let letters = |term: &'a OverlayTerm| &self.letters[term.letters.start as usize..term.letters.end as usize];
+        self.terms.iter().filter(move |term| term.place == place).map(letters).filter(move |it| it.starts_with(prefix))
     }
 
     fn of(&self, term: &OverlayTerm) -> &[(u32, u32)] {

@@ -20,12 +20,12 @@ use super::main_index::MainIndex;
 use super::overlay::OverlayDocument;
 use super::schema::VariantTerms;
 use super::search::{CatchUpProgress, IndexSearch};
+use super::source::IndexSource;
 use super::state::{CatchUpState, IndexState};
 use super::write::{IndexCorrupt, catch_corruption};
 use super::{IndexCommand, IndexEvent};
 use crate::clock;
 use crate::disk::{Digest, Disks, FileContent, FileStamp, ReadError, RelativePath, RootDir, SymlinkPolicy};
-use crate::families::facts::DocumentSource;
 use crate::locks::KeyedLocks;
 use crate::trees::{Change, ChangeKind};
 
@@ -107,7 +107,11 @@ impl OverlayWriter {
 
     /// Waits until a tree is known; how far we are with it, if that takes too long.
     pub(crate) fn wait_for(&self, family: &str, root: &Path) -> (Option<TreeId>, CatchUpProgress) {
-        let end = Instant::now() + CATCH_UP_TIMEOUT;
+        self.wait_until(family, root, Instant::now() + CATCH_UP_TIMEOUT)
+    }
+
+    /// The same, until a moment.
+    pub(crate) fn wait_until(&self, family: &str, root: &Path, end: Instant) -> (Option<TreeId>, CatchUpProgress) {
         let mut index_state = self.index_state.lock();
         loop {
             let tree = index_state.find(family, root);
@@ -156,7 +160,7 @@ impl OverlayWriter {
     /// A file that looks as it is known to is read all the same unless it is settled. The identity of what was read is
     /// returned.
     fn update_document(&self, tree: TreeId, path: &Arc<str>, is_settled: bool, is_gone: bool) -> Option<FileStamp> {
-        let (root, documents, known) = self.known(tree, path)?;
+        let (root, source, known) = self.known(tree, path)?;
         let known = known.as_deref();
         let known_stamp = known.map(|entry| entry.stamp).filter(|_| is_settled);
         match self.read_unless_known(&root, path, known_stamp) {
@@ -165,7 +169,7 @@ impl OverlayWriter {
                 let stamp = seen.stamp;
                 let is_same = |entry: &DocumentRecord| entry.stamp == stamp && entry.digest == Digest::of(&seen.bytes);
                 if !known.is_some_and(is_same) {
-                    self.add_to_overlay(tree, path, seen, documents);
+                    self.add_to_overlay(tree, path, seen, source);
                 }
                 Some(stamp)
             }
@@ -173,12 +177,17 @@ impl OverlayWriter {
             Err(ReadError::TreeMissing | ReadError::Io(_)) if !is_gone || self.disks.is_silent(&root) => None,
             // What cannot be read cannot be found.
             Err(_) => {
-                let mut index_state = self.index_state.lock();
-                if index_state.set_document(tree, path, None) {
-                    self.publish_overlay(&index_state);
-                }
+                self.forget(tree, path);
                 None
             }
+        }
+    }
+
+    /// A file is no document any more.
+    pub(crate) fn forget(&self, tree: TreeId, path: &Arc<str>) {
+        let mut index_state = self.index_state.lock();
+        if index_state.set_document(tree, path, None) {
+            self.publish_overlay(&index_state);
         }
     }
 
@@ -225,11 +234,11 @@ impl OverlayWriter {
         &self,
         tree: TreeId,
         path: &Arc<str>,
-    ) -> Option<(PathBuf, DocumentSource, Option<Arc<DocumentRecord>>)> {
+    ) -> Option<(PathBuf, IndexSource, Option<Arc<DocumentRecord>>)> {
         let index_state = self.index_state.lock();
         let tree = &index_state.trees[tree as usize];
         let known = tree.files.get(path).map(|known| Arc::clone(&known.entry));
-        Some((tree.root.clone(), tree.documents?, known))
+        Some((tree.root.clone(), tree.source?, known))
     }
 
     /// Reads a file, unless its state is a known one. Nobody waits for a disk that does not answer.
@@ -258,10 +267,10 @@ impl OverlayWriter {
         tree: TreeId,
         path: &Arc<str>,
         seen: FileContent,
-        documents: DocumentSource,
+        source: IndexSource,
     ) -> ParsedDocument {
-        let document = ParsedDocument::read(tree, path, seen, documents, &self.search.names);
-        if let Some(problem) = document.facts.problem {
+        let document = ParsedDocument::read(tree, path, seen, source, &self.search.names);
+        if let Some(problem) = document.problem {
             let index_state = self.index_state.lock();
             let tree = &index_state.trees[tree as usize];
             let is_new = tree.files.get(path).is_none_or(|known| known.entry.digest != document.entry.digest);
@@ -274,8 +283,8 @@ impl OverlayWriter {
         document
     }
 
-    fn add_to_overlay(&self, tree: TreeId, path: &Arc<str>, seen: FileContent, documents: DocumentSource) {
-        let document = self.parse(tree, path, seen, documents);
+    fn add_to_overlay(&self, tree: TreeId, path: &Arc<str>, seen: FileContent, source: IndexSource) {
+        let document = self.parse(tree, path, seen, source);
         let mut shades = self.variant_emitters.lock().pop().unwrap_or_default();
         let overlay = Arc::new(OverlayDocument::new(document, &mut shades));
         self.variant_emitters.lock().push(shades);

@@ -30,7 +30,7 @@ pub(crate) struct Matcher {
     pub(crate) segment_terms: Vec<SegmentTerms>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) enum Pattern {
     /// A term; how it is spelt counts, or not.
     Term(String, Option<(AccentMatch, String)>),
@@ -83,24 +83,35 @@ pub(crate) fn plan(
         matchers_of(clause, stemming, stems, &mut matchers);
     }
     for matcher in &mut matchers {
-        let terms = if let Pattern::Phrase(parts, _) = &matcher.what { parts.len() } else { 1 };
-        let mut doc_freq = vec![0; terms];
-        for segment in &snapshot.main.segments {
-            let segment_terms = matcher.segment_terms_in(segment, &mut doc_freq)?;
-            matcher.segment_terms.push(segment_terms);
-        }
-        for overlay in &*snapshot.overlay {
-            matcher.count_in(overlay, &mut doc_freq);
-        }
-        matcher.doc_freq = doc_freq.iter().copied().min().unwrap_or(0);
+        let doc_freq = matcher.locate(snapshot)?;
         matcher.weight *= doc_freq.iter().map(|doc_freq| statistics.idf(*doc_freq)).sum::<f32>();
     }
     Ok(matchers)
 }
 
+impl Matcher {
+    pub(crate) fn new(place: TextField, weight: f32, what: Pattern) -> Self {
+        Self { place, what, weight, doc_freq: 0, segment_terms: Vec::new() }
+    }
+
+    /// Finds its terms in every segment; in how many chunks each is.
+    pub(crate) fn locate(&mut self, snapshot: &IndexSnapshot) -> io::Result<Vec<u64>> {
+        let terms = if let Pattern::Phrase(parts, _) = &self.what { parts.len() } else { 1 };
+        let mut doc_freq = vec![0; terms];
+        for segment in &snapshot.main.segments {
+            let segment_terms = self.segment_terms_in(segment, &mut doc_freq)?;
+            self.segment_terms.push(segment_terms);
+        }
+        for overlay in &*snapshot.overlay {
+            self.count_in(overlay, &mut doc_freq);
+        }
+        self.doc_freq = doc_freq.iter().copied().min().unwrap_or(0);
+        Ok(doc_freq)
+    }
+}
+
 fn matchers_of(clause: &Clause, stemming: Stemming, stems: &mut StemCache, matchers: &mut Vec<Matcher>) {
-    let mut push =
-        |place, weight, what| matchers.push(Matcher { place, what, weight, doc_freq: 0, segment_terms: Vec::new() });
+    let mut push = |place, weight, what| matchers.push(Matcher::new(place, weight, what));
     let term = |text: &str| Pattern::Term(text.to_owned(), None);
     match clause {
         Clause::Word { folded, spelt } => {
@@ -165,7 +176,7 @@ impl Matcher {
                 None => SegmentTerms::None,
                 Some(info) => {
                     doc_freq[0] += u64::from(info.doc_freq);
-                    let variants = segment.inverted(TextField::Variants).terms();
+                    let variants = segment.inverted(self.place.variants()).terms();
                     let accent = accent.as_ref().map(|(_, term)| variants.get(term)).transpose()?;
                     SegmentTerms::Term(info, accent.flatten())
                 }

@@ -1,6 +1,6 @@
 //! What a person typed → what is looked for. Pure, and never an error: what is no syntax is plain text.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use unicode_normalization::char::is_combining_mark;
 
@@ -17,6 +17,8 @@ const MAX_PHRASE_PARTS: usize = 64;
 pub struct Query {
     /// All of these, or as many as possible.
     pub(crate) required: Vec<Alternatives>,
+    /// For each of these, whether it is meant to the letter: quoted, or the beginning of words.
+    pub(crate) literal: Vec<bool>,
     /// None of these.
     pub(crate) excluded: Vec<Clause>,
 }
@@ -71,14 +73,25 @@ impl Query {
             QueryToken::And => clause("and", false),
             QueryToken::Text { text, is_quoted, .. } => clause(text, *is_quoted),
         };
-        Self { required: tokens.iter().filter_map(plain).map(|clause| vec![clause]).collect(), excluded: Vec::new() }
+        let required: Vec<Alternatives> = tokens.iter().filter_map(plain).map(|clause| vec![clause]).collect();
+        Self { literal: vec![false; required.len()], required, excluded: Vec::new() }
+    }
+
+    /// The same, and whatever its runs without blanks fall into.
+    pub(crate) fn with_pieces(&self) -> Self {
+        let mut query = self.clone();
+        for (group, _) in query.required.iter_mut().zip(&self.literal).filter(|(_, literal)| !**literal) {
+            let pieces: Vec<Clause> = group.iter().filter_map(Clause::in_pieces).flatten().collect();
+            group.extend(pieces);
+        }
+        query
     }
 
     fn of(tokens: &[QueryToken<'_>]) -> Self {
         let mut query = Self::default();
         let (mut or, mut not) = (false, false);
         for token in tokens {
-            let (found, minus) = match *token {
+            let (found, is_literal, minus) = match *token {
                 QueryToken::Or => {
                     or = !query.required.is_empty();
                     continue;
@@ -88,14 +101,22 @@ impl Query {
                     continue;
                 }
                 QueryToken::And => continue,
-                QueryToken::Text { text, is_quoted, minus } => (clause(text, is_quoted), minus),
+                QueryToken::Text { text, is_quoted, minus } => {
+                    (clause(text, is_quoted), is_quoted || text.ends_with('*'), minus)
+                }
             };
             let excluded = std::mem::take(&mut not) || minus;
             let Some(found) = found else { continue };
             match (excluded, std::mem::take(&mut or)) {
                 (true, _) => query.excluded.push(found),
-                (false, true) => query.required.last_mut().map(|group| group.push(found)).unwrap_or_default(),
-                (false, false) => query.required.push(vec![found]),
+                (false, true) => {
+                    query.required.last_mut().map(|group| group.push(found)).unwrap_or_default();
+                    query.literal.last_mut().map(|literal| *literal |= is_literal).unwrap_or_default();
+                }
+                (false, false) => {
+                    query.required.push(vec![found]);
+                    query.literal.push(is_literal);
+                }
             }
         }
         query
@@ -176,6 +197,44 @@ fn clause(text: &str, quoted: bool) -> Option<Clause> {
     }
 }
 
+/// A run without blanks has to be this long to fall into pieces, in signs.
+const MIN_SIGNS_IN_PIECES: usize = 4;
+
+impl Clause {
+    /// All words of a text, one behind the other; operators and quotes are none.
+    pub(crate) fn phrase(typed: &str) -> Option<Self> {
+        clause(&typed[..typed.floor_char_boundary(MAX_QUERY_BYTES)], true)
+    }
+
+    /// The words and the pairs of signs of a run that is nowhere as it is; none if it is no such run.
+    pub(crate) fn in_pieces(&self) -> Option<Vec<Self>> {
+        let Self::Phrase { parts, open: false, joined: None } = self else { return None };
+        let mut signs: BTreeMap<u32, char> = BTreeMap::new();
+        let mut pieces: Vec<(u32, Self)> = Vec::new();
+        let mut length = 0;
+        for (position, part) in parts {
+            if part.chars().all(is_unsegmented) {
+                signs.extend((*position..).zip(part.chars()));
+            } else {
+                length += part.chars().count();
+                pieces.push((*position, Self::Word { folded: part.clone(), spelt: None }));
+            }
+        }
+        if signs.is_empty() || length + signs.len() < MIN_SIGNS_IN_PIECES {
+            return None;
+        }
+        for (position, sign) in &signs {
+            let is_alone = !signs.contains_key(&(position + 1)) && !signs.contains_key(&position.wrapping_sub(1));
+            let part: String = [Some(sign), signs.get(&(position + 1))].into_iter().flatten().collect();
+            if is_alone || part.chars().count() == 2 {
+                pieces.push((*position, Self::Phrase { parts: vec![(0, part)], open: false, joined: None }));
+            }
+        }
+        pieces.sort_by_key(|(position, _)| *position);
+        Some(pieces.into_iter().map(|(_, piece)| piece).collect())
+    }
+}
+
 /// Which pieces are enough: every word, and of a run of signs as few pairs as cover it. They come in the order of
 /// their positions, a pair before the sign that it begins with.
 fn minimal_cover(words: &[(u32, String, Option<String>, TokenKind)]) -> Vec<usize> {
@@ -246,6 +305,20 @@ mod tests {
         check("APIキー", "(0:api 1:キー)");
         check("第3章", "(0:第 1:3 2:章)");
         check("検索*", "(0:検索)");
+    }
+
+    #[test]
+    fn a_long_run_has_pieces() {
+        let check = |typed: &str, expected: &str| {
+            let pieces = Query::read(typed).required[0][0].in_pieces();
+            let pieces = pieces.map(|pieces| pieces.iter().map(shown).collect::<Vec<_>>().join(" "));
+            assert_eq!(pieces.unwrap_or_default(), expected, "{typed:?}");
+        };
+        check("全文検索機", "(0:全文) (0:文検) (0:検索) (0:索機)");
+        check("APIキーの値", "api (0:キー) (0:ーの) (0:の値)");
+        check("全文検", "");
+        check("retry-policy", "");
+        check("\"retry policy plan\"", "");
     }
 
     #[test]

@@ -25,9 +25,14 @@ pub(crate) struct Statistics {
 impl Statistics {
     /// From the number of chunks and of their tokens.
     pub(crate) fn new(chunk_count: u64, token_count: u64) -> Self {
+        Self::with_shortest(chunk_count, token_count, 0)
+    }
+
+    /// The same, where chunks with fewer tokens count as if they had so many.
+    pub(crate) fn with_shortest(chunk_count: u64, token_count: u64, shortest: u32) -> Self {
         let average = (token_count as f32 / chunk_count.max(1) as f32).max(1.0);
         let length_norm = |norm: usize| {
-            let length = FieldNormReader::id_to_fieldnorm(norm as u8) as f32;
+            let length = FieldNormReader::id_to_fieldnorm(norm as u8).max(shortest) as f32;
             BM25_K1 * (1.0 - BM25_B + BM25_B * length / average)
         };
         Self { chunk_count: chunk_count as f32, length_norms: Box::new(std::array::from_fn(length_norm)) }
@@ -67,9 +72,18 @@ pub(crate) fn recency(today: i32, day: i32) -> f32 {
     }
 }
 
-/// What is left of a score if only some of the things that were looked for are there.
-pub(crate) fn coverage_factor(found: usize, wanted: usize) -> f32 {
-    let share = found as f32 / wanted.max(1) as f32;
+/// Rarity is never less: what all have still tells equals apart.
+const MIN_RARITY: f32 = 0.02;
+
+/// How telling something is that so many of all have. What most of them have tells next to nothing.
+pub(crate) fn rarity(freq: u64, all: u64) -> f32 {
+    let (freq, all) = (freq.min(all) as f32, all as f32);
+    ((all - freq + 0.5) / (freq + 0.5)).max(1.0).ln().max(MIN_RARITY)
+}
+
+/// What is left of a score if only some of what was looked for is there: both are sums of how telling that is.
+pub(crate) fn coverage_factor(found: f32, wanted: f32) -> f32 {
+    let share = (found / wanted.max(f32::MIN_POSITIVE)).min(1.0);
     share * share
 }
 

@@ -108,8 +108,8 @@ impl IndexThread {
         let tree = &index_state.trees[tree as usize];
         for (path, digest) in &tree.digests_at_last_reindex {
             // Whose project a document was that is gone, only its family knows.
-            let facts = || tree.documents.map(|documents| (documents.facts)(path, "").project);
-            let is_meant = project.is_none_or(|project| facts().is_some_and(|its| its == project));
+            let of_file = || tree.source.and_then(|source| source.project(path));
+            let is_meant = project.is_none_or(|project| of_file().is_some_and(|its| its == project));
             match digest {
                 Some(digest) if is_meant => then.insert(Arc::clone(path), *digest),
                 _ => then.remove(path),

@@ -1,7 +1,7 @@
 //! The tantivy schema of a chunk, and how a text becomes its terms.
 //!
 //! Nothing is stored: words with their positions, variants of words (spellings with accents, stems), names of the
-//! file, and three numbers by which a hit finds its document and its boost.
+//! file, what its items are called, and four numbers by which a hit finds its document, its item and its boost.
 
 use tantivy::schema::{
     FAST, Field, INDEXED, IndexRecordOption, NumericOptions, Schema, TextFieldIndexing, TextOptions,
@@ -12,7 +12,7 @@ use super::stems::StemCache;
 use super::tokenize::{TextToken, TokenKind, tokenize};
 
 /// Changes whenever what is written changes: another number is another index.
-pub(crate) const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 3;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Fields {
@@ -23,9 +23,13 @@ pub(crate) struct Fields {
     pub(crate) shades: Field,
     /// Title and name of the file, with positions.
     pub(crate) names: Field,
+    /// What an item is called: title, names and tags, at its first chunk.
+    pub(crate) labels: Field,
     /// The document's place in the table.
     pub(crate) slot: Field,
     pub(crate) chunk: Field,
+    /// The item's place in the document.
+    pub(crate) item: Field,
     pub(crate) boost: Field,
 }
 
@@ -41,10 +45,12 @@ impl Default for Fields {
         let words = schema.add_text_field("words", text("words", positions, true));
         let shades = schema.add_text_field("shades", text("shades", IndexRecordOption::WithFreqs, false));
         let names = schema.add_text_field("names", text("words", positions, false));
+        let labels = schema.add_text_field("labels", text("labels", positions, false));
         let slot = schema.add_u64_field("slot", NumericOptions::from(FAST) | INDEXED);
         let chunk = schema.add_u64_field("chunk", FAST);
+        let item = schema.add_u64_field("item", FAST);
         let boost = schema.add_f64_field("boost", FAST);
-        Self { schema: schema.build(), words, shades, names, slot, chunk, boost }
+        Self { schema: schema.build(), words, shades, names, labels, slot, chunk, item, boost }
     }
 }
 
@@ -53,12 +59,18 @@ pub(crate) fn tokenizers() -> TokenizerManager {
     let manager = TokenizerManager::default();
     manager.register("words", TextAnalyzer::from(TantivyTokenizer::<WordTerms>::default()));
     manager.register("shades", TextAnalyzer::from(TantivyTokenizer::<VariantTerms>::default()));
+    manager.register("labels", TextAnalyzer::from(TantivyTokenizer::<LabelTerms>::default()));
     manager
 }
 
 /// Which terms a piece becomes.
 pub(crate) trait TermEmitter: Default + Clone + Send + Sync + 'static {
     fn emit(&mut self, text_token: &TextToken<'_>, each: &mut dyn FnMut(&[&str]));
+
+    /// The one term of a text that is not to be taken apart.
+    fn whole<'a>(&self, _: &'a str) -> Option<&'a str> {
+        None
+    }
 }
 
 /// Every piece is a term.
@@ -103,6 +115,34 @@ impl TermEmitter for VariantTerms {
     }
 }
 
+/// Marks the term of a variant in a field that also has the words themselves. No word begins so.
+pub(crate) const LABEL_VARIANT: &str = "\u{1}";
+/// Marks the term of a whole name.
+pub(crate) const EXACT_NAME: &str = "\u{2}";
+
+/// Every piece, and its variants. A text that begins with the mark of a whole name is one term.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct LabelTerms(VariantTerms);
+
+impl TermEmitter for LabelTerms {
+    fn emit(&mut self, text_token: &TextToken<'_>, each: &mut dyn FnMut(&[&str])) {
+        emit_label(&mut self.0, text_token, each);
+    }
+
+    fn whole<'a>(&self, text: &'a str) -> Option<&'a str> {
+        text.starts_with(EXACT_NAME).then_some(text)
+    }
+}
+
+/// The terms of a piece of a label.
+pub(crate) fn emit_label(variants: &mut VariantTerms, text_token: &TextToken<'_>, each: &mut dyn FnMut(&[&str])) {
+    each(&[text_token.folded]);
+    variants.emit(text_token, &mut |term| {
+        let [tag, text] = term else { return };
+        each(&[LABEL_VARIANT, tag, text]);
+    });
+}
+
 /// Our analysis in the shape that tantivy asks for.
 #[derive(Debug, Clone, Default)]
 struct TantivyTokenizer<M> {
@@ -125,6 +165,11 @@ impl<M: TermEmitter> Tokenizer for TantivyTokenizer<M> {
         let Self { make, found } = self;
         found.text.clear();
         found.terms.clear();
+        if let Some(term) = make.whole(text) {
+            found.text.push_str(term);
+            found.terms.push((found.text.len() as u32, 0));
+            return TermStream { found, next: 0, start: 0, token: Token::default() };
+        }
         tokenize(text, 0, &mut |text_token| {
             make.emit(&text_token, &mut |term| {
                 term.iter().for_each(|part| found.text.push_str(part));

@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 
 use super::chunk_text::ChunkTextCache;
 use super::document::{DocumentRecord, TreeId, date_of};
-use super::execute::{ChunkLocation, Scope, ScoredHit, execute};
+use super::execute::{ChunkLocation, Matches, Scope, ScoredHit, execute};
 use super::main_index::IndexSnapshot;
 use super::query::Query;
 use super::snippet::Highlighter;
@@ -21,7 +21,7 @@ use crate::families::facts::{Hit, Hits, SearchRequest};
 
 thread_local! {
     /// Queries of a day are about the same words.
-    static STEMS: RefCell<StemCache> = RefCell::new(StemCache::with_capacity(2_000));
+    pub(crate) static STEMS: RefCell<StemCache> = RefCell::new(StemCache::with_capacity(2_000));
 }
 
 /// So many documents of so many are known; none if all are.
@@ -42,7 +42,7 @@ pub(crate) struct IndexSearch {
     pub(crate) snapshot: ArcSwap<IndexSnapshot>,
     pub(crate) names: StringInterner,
     pub(crate) roots: RootDirCache,
-    texts: ChunkTextCache,
+    pub(crate) texts: ChunkTextCache,
 }
 
 /// What is shown of a hit whose text cannot be read.
@@ -60,7 +60,7 @@ pub(crate) enum SearchStop {
     /// A text is not in memory, and must not be waited for.
     WouldBlock,
     /// This file is not what it was when it was indexed.
-    Stale(Arc<str>),
+    Stale(TreeId, Arc<str>),
     Corrupt(IndexCorrupt),
 }
 
@@ -77,12 +77,13 @@ impl IndexSearch {
         STEMS.with_borrow_mut(|stems| {
             let snapshot = self.snapshot.load_full();
             let found = catch_corruption(|| self.find(&snapshot, query, asked, view, stems));
-            let mut matches = found.map_err(SearchStop::Corrupt)?;
+            let Matches { hits: mut matches, is_relaxed } = found.map_err(SearchStop::Corrupt)?;
             let total = matches.len();
             let best = top_hits(&mut matches, asked.limit, &snapshot);
-            let mut marker = Highlighter::new(query, stems);
+            let shown = if is_relaxed { query.with_pieces() } else { query.clone() };
+            let mut marker = Highlighter::new(&shown, stems);
             let hits = self.build_hits(&snapshot, &mut marker, best, view, missing, inline)?;
-            Ok(Hits { total, hits, progress: None })
+            Ok(Hits { total, hits, is_relaxed, progress: None })
         })
     }
 
@@ -93,11 +94,11 @@ impl IndexSearch {
         asked: &SearchRequest,
         view: SearchView<'_>,
         stems: &mut StemCache,
-    ) -> Result<Vec<ScoredHit>, IndexCorrupt> {
+    ) -> Result<Matches, IndexCorrupt> {
         let symbol = |word: &Option<String>| word.as_ref().map(|word| self.names.find(word));
         let (project, folder) = (symbol(&asked.project), symbol(&asked.folder));
         if project == Some(None) || folder == Some(None) {
-            return Ok(Vec::new());
+            return Ok(Matches::default());
         }
         let scope = Scope { tree: view.tree, project: project.flatten(), folder: folder.flatten() };
         execute(snapshot, query, scope, view.today, stems).map_err(|error| IndexCorrupt(error.to_string()))
@@ -134,7 +135,7 @@ impl IndexSearch {
                             return Err(SearchStop::WouldBlock);
                         }
                         None if missing == MissingText::IsEmpty => String::new(),
-                        None => return Err(SearchStop::Stale(Arc::clone(&entry.path))),
+                        None => return Err(SearchStop::Stale(entry.tree, Arc::clone(&entry.path))),
                     }
                 }
             };
@@ -154,7 +155,7 @@ impl IndexSearch {
     }
 }
 
-fn document_at(snapshot: &IndexSnapshot, at: ChunkLocation) -> Option<(&Arc<DocumentRecord>, u32)> {
+pub(crate) fn document_at(snapshot: &IndexSnapshot, at: ChunkLocation) -> Option<(&Arc<DocumentRecord>, u32)> {
     match at {
         ChunkLocation::Main(segment, doc) => snapshot.main.entry(segment, doc),
         ChunkLocation::Overlay(number, chunk) => Some((&snapshot.overlay[number as usize].entry, chunk)),

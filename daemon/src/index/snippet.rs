@@ -52,24 +52,33 @@ impl<'a> Highlighter<'a> {
     }
 
     pub fn snippet(&mut self, content: &str, heading: Option<&str>) -> String {
+        self.cut(content, heading, SnippetLimit::Words)
+    }
+
+    /// At most so many characters, marks included.
+    pub fn short_snippet(&mut self, content: &str, heading: Option<&str>, characters: usize) -> String {
+        self.cut(content, heading, SnippetLimit::Characters(characters))
+    }
+
+    fn cut(&mut self, content: &str, heading: Option<&str>, limit: SnippetLimit) -> String {
         let mut start = 0;
         while start < content.len() {
             let end = content.floor_char_boundary(start + SCAN_WINDOW_BYTES);
             let window = &content[start..end];
             let matches = self.matches(window);
             if !matches.is_empty() {
-                return cut_snippet(window, &matches, start > 0, end < content.len());
+                return cut_snippet(window, &matches, start > 0, end < content.len(), limit);
             }
             start = end;
         }
         let content = content.trim_end();
         if !content.trim_start().is_empty() {
             let window = &content[..content.floor_char_boundary(SCAN_WINDOW_BYTES)];
-            return cut_snippet(window, &[], false, window.len() < content.len());
+            return cut_snippet(window, &[], false, window.len() < content.len(), limit);
         }
         let heading = heading.unwrap_or_default().trim_start_matches('#').trim();
         let matches = self.matches(heading);
-        cut_snippet(heading, &matches, false, false)
+        cut_snippet(heading, &matches, false, false, limit)
     }
 
     /// Everything in a text that the query looks for, in order. Only what may be some of it is analysed.
@@ -182,7 +191,62 @@ const WORD_COST: usize = SNIPPET_MAX_IDEOGRAPHS;
 const IDEOGRAPH_COST: usize = SNIPPET_MAX_WORDS;
 const SNIPPET_BUDGET: usize = SNIPPET_MAX_WORDS * SNIPPET_MAX_IDEOGRAPHS;
 
-fn cut_snippet(text: &str, matches: &[Highlight], before: bool, after: bool) -> String {
+/// How long a snippet may be.
+#[derive(Debug, Clone, Copy)]
+enum SnippetLimit {
+    /// As many words, or signs, as a snippet usually has.
+    Words,
+    /// So many characters, marks included.
+    Characters(usize),
+}
+
+fn cut_snippet(text: &str, matches: &[Highlight], before: bool, after: bool, limit: SnippetLimit) -> String {
+    let SnippetLimit::Characters(most) = limit else { return cut_by_words(text, matches, before, after) };
+    let mut units = Vec::new();
+    let mut all = 0;
+    for (span, _) in SnippetUnits(text, 0) {
+        let cost = text[span.clone()].chars().count() + 1;
+        units.push(SnippetUnit { start: span.start, end: span.end, before: all });
+        all += cost;
+    }
+    if units.is_empty() {
+        return String::new();
+    }
+    let mut budget = most;
+    loop {
+        let range = match all <= budget {
+            true => 0..units.len(),
+            false => best_window(&units, all, matches, budget),
+        };
+        let is_cut = (before || range.start > 0, after || range.end < units.len());
+        let span = units[range.start].start..units[range.end - 1].end;
+        let snippet = marked(text, span, matches, is_cut);
+        let length = snippet.chars().count();
+        if length <= most {
+            return snippet;
+        }
+        if budget < most / 4 {
+            // One very long word.
+            let plain: String = snippet.replace("**", "").chars().take(most.saturating_sub(3)).collect();
+            return format!("{}...", plain.trim_end_matches('.'));
+        }
+        budget = budget.saturating_sub((length - most).max(4));
+    }
+}
+
+fn marked(text: &str, span: Range<usize>, matches: &[Highlight], (before, after): (bool, bool)) -> String {
+    let mut snippet = String::with_capacity(span.len() + 64);
+    if before {
+        snippet.push_str("...");
+    }
+    mark(text, span, matches, &mut snippet);
+    if after {
+        snippet.push_str("...");
+    }
+    snippet
+}
+
+fn cut_by_words(text: &str, matches: &[Highlight], before: bool, after: bool) -> String {
     let mut atoms = Vec::new();
     let mut all = 0;
     let (span, ends) = match all_of_plain(text).or_else(|| all_of_any(text)) {
@@ -192,7 +256,7 @@ fn cut_snippet(text: &str, matches: &[Highlight], before: bool, after: bool) -> 
                 atoms.push(SnippetUnit { start: span.start, end: span.end, before: all });
                 all += cost;
             }
-            let range = best_window(&atoms, all, matches);
+            let range = best_window(&atoms, all, matches, SNIPPET_BUDGET);
             let span = atoms[range.start].start..atoms[range.end - 1].end;
             (span, (range.start > 0, range.end < atoms.len()))
         }
@@ -200,15 +264,7 @@ fn cut_snippet(text: &str, matches: &[Highlight], before: bool, after: bool) -> 
     if span.is_empty() {
         return String::new();
     }
-    let mut snippet = String::with_capacity(span.len() + 64);
-    if before || ends.0 {
-        snippet.push_str("...");
-    }
-    mark(text, span, matches, &mut snippet);
-    if after || ends.1 {
-        snippet.push_str("...");
-    }
-    snippet
+    marked(text, span, matches, (before || ends.0, after || ends.1))
 }
 
 /// Where the first stretch of a text begins and the last one ends, if none of them must be left out; for a plain text
@@ -278,7 +334,7 @@ impl Iterator for SnippetUnits<'_> {
 }
 
 /// Which units to show: the window in which most different terms match closest to each other.
-fn best_window(atoms: &[SnippetUnit], all: usize, matches: &[Highlight]) -> Range<usize> {
+fn best_window(atoms: &[SnippetUnit], all: usize, matches: &[Highlight], budget: usize) -> Range<usize> {
     let atom_of = |byte: usize| atoms.partition_point(|atom| atom.end <= byte).min(atoms.len() - 1);
     let places: Vec<(usize, usize, usize)> = matches
         .iter()
@@ -289,7 +345,7 @@ fn best_window(atoms: &[SnippetUnit], all: usize, matches: &[Highlight]) -> Rang
     let mut best = (0, 0, 0..1.min(atoms.len()));
     let mut seen = Vec::new();
     for (number, (first, ..)) in places.iter().enumerate() {
-        let inside = places[number..].iter().take_while(|(_, last, _)| cost(*first, last + 1) <= SNIPPET_BUDGET);
+        let inside = places[number..].iter().take_while(|(_, last, _)| cost(*first, last + 1) <= budget);
         let (mut count, mut end) = (0, first + 1);
         seen.clear();
         for (_, last, clause) in inside {
@@ -305,15 +361,15 @@ fn best_window(atoms: &[SnippetUnit], all: usize, matches: &[Highlight]) -> Rang
     }
     let Range { mut start, mut end } = best.2;
     // What is left of the budget goes to both sides, a little less in front.
-    let lead = (SNIPPET_BUDGET.saturating_sub(cost(start, end))) / 3;
+    let lead = (budget.saturating_sub(cost(start, end))) / 3;
     let middle = start;
-    while start > 0 && cost(start - 1, middle) <= lead && cost(start - 1, end) <= SNIPPET_BUDGET {
+    while start > 0 && cost(start - 1, middle) <= lead && cost(start - 1, end) <= budget {
         start -= 1;
     }
-    while end < atoms.len() && cost(start, end + 1) <= SNIPPET_BUDGET {
+    while end < atoms.len() && cost(start, end + 1) <= budget {
         end += 1;
     }
-    while start > 0 && cost(start - 1, end) <= SNIPPET_BUDGET {
+    while start > 0 && cost(start - 1, end) <= budget {
         start -= 1;
     }
     start..end

@@ -14,8 +14,8 @@ use super::document::{DocumentRecord, TreeId};
 use super::document_log::TreeRecord;
 use super::main_index::{IndexSnapshot, MainIndex, Segment};
 use super::overlay::OverlayDocument;
+use super::source::IndexSource;
 use crate::disk::Digest;
-use crate::families::facts::DocumentSource;
 
 #[derive(Default)]
 pub(crate) struct IndexState {
@@ -40,7 +40,7 @@ pub(crate) struct IndexedTree {
     /// The day on which somebody worked with it last.
     pub(crate) last_used: i32,
     /// Which files, and what is known of each; none if the family is not there any more.
-    pub(crate) documents: Option<DocumentSource>,
+    pub(crate) source: Option<IndexSource>,
     pub(crate) files: HashMap<Arc<str>, IndexedFile>,
     /// How far we are with it.
     pub(crate) state: CatchUpState,
@@ -129,7 +129,7 @@ impl IndexState {
         let record = |tree: &IndexedTree| TreeRecord {
             family: Arc::clone(&tree.family),
             root: tree.root.clone().into(),
-            last_used: if tree.documents.is_some() { today } else { tree.last_used },
+            last_used: if tree.source.is_some() { today } else { tree.last_used },
         };
         self.trees.iter().map(record).collect()
     }
@@ -274,7 +274,7 @@ impl IndexState {
     /// Everything that can be found now.
     pub(crate) fn snapshot(&self) -> IndexSnapshot {
         let (main, masked) = (Arc::clone(&self.main), Arc::clone(&self.masked));
-        IndexSnapshot { main, masked, overlay: self.overlay.as_slice().into() }
+        IndexSnapshot::new(main, masked, self.overlay.as_slice().into())
     }
 }
 
@@ -287,6 +287,6 @@ impl IndexedTree {
     /// Whether a file is one of its documents, by its path.
     pub(crate) fn wants(&self, path: &str) -> bool {
         let is_hidden = || path.split('/').any(|part| part.starts_with('.'));
-        self.documents.is_some_and(|documents| (documents.wanted)(path)) && !is_hidden()
+        self.source.is_some_and(|source| source.wants(path)) && !is_hidden()
     }
 }

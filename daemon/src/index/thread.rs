@@ -18,9 +18,9 @@ use super::fold::Reread;
 use super::open::{self, OpenedIndex};
 use super::overlay_writer::OverlayWriter;
 use super::reindex::ReindexCommand;
+use super::source::IndexSource;
 use super::write::{IndexCorrupt, TantivyStore};
 use super::{IndexCommand, IndexEvent};
-use crate::families::facts::DocumentSource;
 use crate::trees::{Change, ChangeKind, Trees};
 
 /// So many changed files are looked at one by one.
@@ -53,7 +53,8 @@ struct CommandBatch {
     changes: BTreeMap<(PathBuf, PathBuf), bool>,
     /// How many changes of each root there are, to be taken off the backlog.
     followed: HashMap<PathBuf, usize>,
-    wants: Vec<(&'static str, PathBuf, DocumentSource)>,
+    wants: Vec<(&'static str, PathBuf, IndexSource)>,
+    adopts: Vec<(&'static str, PathBuf, IndexSource)>,
     waiting: Vec<Sender<()>>,
     reindexes: Vec<ReindexCommand>,
     rebuild_reason: Option<String>,
@@ -110,11 +111,15 @@ impl IndexThread {
         if applied.is_err() {
             self.rebuild(FAULT);
         }
-        for (family, root, documents) in batch.wants {
-            let tree = self.register(family, &root, documents);
+        for (family, root, source) in batch.wants {
+            let tree = self.register(family, &root, source);
             let caught_up = self.catch_up(tree);
             self.check(caught_up);
             self.untidy = true;
+        }
+        for (family, root, source) in batch.adopts {
+            self.register(family, &root, source);
+            self.overlay.set_ready(family, &root);
         }
         self.overlay.settle();
         for done in batch.waiting {
@@ -220,7 +225,8 @@ impl CommandBatch {
                     self.changes.insert((root, path), kind == ChangeKind::Removed);
                 }
             }
-            IndexCommand::Want(family, root, documents) => self.wants.push((family, root, documents)),
+            IndexCommand::Want(family, root, source) => self.wants.push((family, root, source)),
+            IndexCommand::Adopt(family, root, source) => self.adopts.push((family, root, source)),
             IndexCommand::Wait(done) => self.waiting.push(done),
             IndexCommand::Reindex(command) => self.reindexes.push(command),
             IndexCommand::OverlayChanged => {}

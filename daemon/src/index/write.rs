@@ -14,7 +14,7 @@ use tantivy::{Index, IndexReader, IndexSettings, IndexWriter, Opstamp, ReloadPol
 use super::document::{DocumentRecord, ParsedDocument};
 use super::document_log::{DocumentLog, DocumentLogBatch};
 use super::main_index::Segment;
-use super::schema::{Fields, tokenizers};
+use super::schema::{EXACT_NAME, Fields, tokenizers};
 use super::symbols::StringInterner;
 use crate::state_files;
 
@@ -195,15 +195,25 @@ impl WriteBatch {
         let fields = &self.fields;
         for (number, section) in document.entry.sections.iter().enumerate() {
             let mut chunk = TantivyDocument::default();
-            let heading = document.facts.chunks[number].heading.as_deref();
+            let heading = document.chunks[number].heading.as_deref();
             for text in heading.into_iter().chain([document.content(section)]) {
                 chunk.add_text(fields.words, text);
                 chunk.add_text(fields.shades, text);
             }
-            chunk.add_text(fields.names, &document.facts.title);
-            chunk.add_text(fields.names, &document.facts.stem);
+            for name in &document.names {
+                chunk.add_text(fields.names, name);
+            }
+            if let Some(labels) = document.labels_at(number) {
+                for words in &labels.words {
+                    chunk.add_text(fields.labels, words);
+                }
+                for name in &labels.exact {
+                    chunk.add_text(fields.labels, format!("{EXACT_NAME}{name}"));
+                }
+            }
             chunk.add_u64(fields.slot, u64::from(slot));
             chunk.add_u64(fields.chunk, number as u64);
+            chunk.add_u64(fields.item, document.item_of(number).into());
             chunk.add_f64(fields.boost, f64::from(section.boost));
             self.writer.add_document(chunk)?;
         }

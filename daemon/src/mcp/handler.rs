@@ -5,12 +5,12 @@ use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, ClientJsonRpcMessage, ClientRequest, CompleteRequestParams,
-    CompleteResult, DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse, Implementation,
-    InitializeRequestParams, InitializeResult, JsonRpcMessage, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams, ProgressNotificationParam,
-    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities, ServerConfig,
-    SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
+    CacheScope, CallToolRequestParams, CallToolResponse, CallToolResult, ClientJsonRpcMessage, ClientRequest,
+    CompleteRequestParams, CompleteResult, DiscoverResult, ErrorCode, GetPromptRequestParams, GetPromptResponse,
+    Implementation, InitializeRequestParams, InitializeResult, JsonRpcMessage, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel, PaginatedRequestParams,
+    ProgressNotificationParam, ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ServerCapabilities,
+    ServerConfig, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, UnsubscribeRequestParams,
 };
 use rmcp::service::{NotificationContext, Peer, RequestContext, SubscriptionContext};
 use rmcp::{ErrorData, RoleServer, ServerHandler};
@@ -22,10 +22,10 @@ use super::requests::RequestShare;
 use super::resources;
 use super::roots::HostRoots;
 use super::tool_list::{self, page};
-use crate::families::{ProgressReporter, ProgressStep};
+use crate::families::{ErrorFormat, ProgressReporter, ProgressStep};
 use crate::present;
 use crate::present::result_body::ResultBody;
-use crate::tools::{ClientSession, ToolCall};
+use crate::tools::{ClientSession, ToolCall, ToolError};
 
 /// Tools on one page: all of them, but a cursor is honoured.
 const TOOLS_PER_PAGE: usize = 1000;
@@ -104,6 +104,25 @@ impl Handler {
             self.set_client_name(&opening.client_info);
             self.start_notifications(peer);
         }
+    }
+
+    /// A failure as its family shows it. Beside others a message is said once: programs that know where a family
+    /// repeats it ask for that family alone.
+    fn error_result(&self, error: ToolError, context: &RequestContext<RoleServer>) -> CallToolResult {
+        let ToolError { mut failure, mut error_format } = error;
+        if !self.session.catalogue.is_alone() {
+            if let (ErrorFormat::Numbered, Some(data)) = (error_format, failure.details.as_object_mut()) {
+                data.shift_remove("issue");
+            }
+            if error_format == ErrorFormat::ErrorAndTop {
+                error_format = ErrorFormat::Error;
+            }
+        }
+        let mut result = present::mcp::error_result(&failure, error_format);
+        if !has_structured_content(context) {
+            result.structured_content = None;
+        }
+        result
     }
 
     /// What is not offered is not there.
@@ -195,9 +214,7 @@ impl ServerHandler for Handler {
         self.session.wait_for_trees().await;
         let found = match self.session.find_tool(&request.name) {
             Some(Ok(found)) => found,
-            Some(Err(refused)) => {
-                return Ok(present::mcp::error_result(&refused.failure, refused.error_format).into());
-            }
+            Some(Err(refused)) => return Ok(self.error_result(refused, &context).into()),
             None => return Err(unknown_tool(&request.name)),
         };
         self.roots.ask_if_needed(&self.session.context, &context).await;
@@ -234,6 +251,7 @@ impl ServerHandler for Handler {
         };
         let result = match outcome {
             Ok(answer) => {
+                let answer = if has_structured_content(&context) { answer } else { answer.as_text() };
                 let (result, result_body) = present::mcp::tool_result(answer);
                 match slot {
                     // Our transport fills the blanks.
@@ -244,7 +262,7 @@ impl ServerHandler for Handler {
                     None => result_body.fill(result),
                 }
             }
-            Err(tool_error) => present::mcp::error_result(&tool_error.failure, tool_error.error_format),
+            Err(tool_error) => self.error_result(tool_error, &context),
         };
         Ok(present::mcp::with_warnings(result, self.session.unsent_warnings()).into())
     }
@@ -357,6 +375,13 @@ impl ServerHandler for Handler {
 fn host_name(context: &RequestContext<RoleServer>) -> Option<String> {
     let told = context.client_info().map(|client| client.name);
     told.or_else(|| context.peer.peer_info().map(|opening| opening.client_info.name.clone()))
+}
+
+/// Whether the client's revision knows structured content; older ones get the same as text alone.
+fn has_structured_content(context: &RequestContext<RoleServer>) -> bool {
+    let agreed = || context.peer.peer_info().map(|opening| opening.protocol_version.clone());
+    let version = context.protocol_version().or_else(agreed);
+    version.is_none_or(|version| version >= ProtocolVersion::V_2025_06_18)
 }
 
 fn unknown_tool(name: &str) -> ErrorData {

@@ -16,7 +16,9 @@ use trellis_protocol::{Failure, FailureKind};
 use super::tool_list::page;
 use crate::families::resource::{UriVariables, no_such_resource};
 use crate::families::uri::{is_template, matches};
-use crate::families::{Catalogue, CompletionRequest, ProgressReporter};
+use crate::families::{
+    AddressSpace, AddressTemplate, Catalogue, CompletionRequest, FamilyDescriptor, ProgressReporter,
+};
 use crate::present;
 use crate::tools::ClientSession;
 
@@ -64,7 +66,11 @@ pub fn templates(catalogue: &Catalogue, cursor: Option<&str>) -> Result<ListReso
             .with_description(resource.description)
             .with_mime_type(resource.mime)
     };
-    let templates = catalogue.listed_resources().filter(|resource| is_template(resource.uri)).map(template).collect();
+    let item =
+        |template: &AddressTemplate| ResourceTemplate::new(template.uri, template.name).with_title(template.title);
+    let items = address_space(catalogue).into_iter().flat_map(|addresses| addresses.templates.iter().map(item));
+    let templates = catalogue.listed_resources().filter(|resource| is_template(resource.uri)).map(template);
+    let templates = templates.chain(items).collect();
     let (templates, next_cursor) = page(templates, cursor, RESOURCES_PER_PAGE)?;
     let mut result =
         ListResourceTemplatesResult::with_all_items(templates).with_ttl_ms(0).with_cache_scope(CacheScope::Private);
@@ -75,6 +81,11 @@ pub fn templates(catalogue: &Catalogue, cursor: Option<&str>) -> Result<ListReso
 /// The resource that a URI names, with the values of its variables.
 fn find_resource<'a>(catalogue: &'a Catalogue, uri: &str) -> Option<(&'a crate::families::Resource, UriVariables)> {
     catalogue.resources().find_map(|(_, resource)| Some((resource, matches(resource.uri, uri)?)))
+}
+
+/// Addresses that are read as resources besides.
+fn address_space(catalogue: &Catalogue) -> Option<&AddressSpace> {
+    catalogue.families().find_map(|family| family.addresses.as_ref())
 }
 
 /// Whether a URI may name a resource of this surface.
@@ -95,16 +106,30 @@ fn missing(catalogue: &Catalogue, uri: &str) -> ErrorData {
 
 /// The content of a resource.
 pub async fn read(session: &Arc<ClientSession>, uri: &str) -> Result<ReadResourceResult, ErrorData> {
-    let Some((resource, variables)) = find_resource(&session.catalogue, uri) else {
-        return Err(missing(&session.catalogue, uri));
+    let reporter = ProgressReporter::default();
+    let (contents, mime) = match (find_resource(&session.catalogue, uri), address_space(&session.catalogue)) {
+        (Some((resource, variables)), _) => {
+            (session.run_two_phase(&resource.read, variables, reporter).await, resource.mime)
+        }
+        (None, Some(addresses)) => {
+            let contents = session.run_two_phase(&addresses.read, uri.to_owned(), reporter).await;
+            let is_json = contents.as_ref().is_ok_and(|contents| contents.text.starts_with('{'));
+            (contents, if is_json { "application/json" } else { "text/markdown" })
+        }
+        (None, None) => return Err(missing(&session.catalogue, uri)),
     };
-    let contents = session.run_two_phase(&resource.read, variables, ProgressReporter::default()).await;
-    let contents = contents.map_err(|failure| error(&failure))?;
+    let contents = contents.map_err(|failure| match failure.kind {
+        // What no family has is missing, whatever is wrong with its name.
+        FailureKind::Input | FailureKind::Missing if find_resource(&session.catalogue, uri).is_none() => {
+            missing(&session.catalogue, uri)
+        }
+        _ => error(&failure),
+    })?;
     let mut meta = MetaObject::default();
     if let Ok(value) = serde_json::to_value(annotations(contents.last_modified)) {
         meta.insert("annotations".to_owned(), value);
     }
-    let text = ResourceContents::text(contents.text, uri).with_mime_type(resource.mime).with_meta(meta);
+    let text = ResourceContents::text(contents.text, uri).with_mime_type(mime).with_meta(meta);
     Ok(ReadResourceResult::new(vec![text]).with_ttl_ms(0).with_cache_scope(CacheScope::Private))
 }
 
@@ -133,7 +158,7 @@ pub async fn prompt(
         .into_iter()
         .map(|(name, value)| (name, value.as_str().map_or_else(|| value.to_string(), str::to_owned)))
         .collect();
-    let Some(prompt) = prompt_named(&session.catalogue, &request.name) else {
+    let Some((family, prompt)) = prompt_named(&session.catalogue, &request.name) else {
         let sentence = format!("there is no prompt `{}`: ask for prompts/list", request.name);
         return Err(ErrorData::invalid_params(sentence, Some(json!({ "code": "not_found" }))));
     };
@@ -144,13 +169,17 @@ pub async fn prompt(
     }
     let text = session.run_two_phase(&prompt.get, given, ProgressReporter::default()).await;
     let text = text.map_err(|failure| error_of_arguments(&failure))?;
-    let mut result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text.text)]);
+    let text = session.catalogue.speak_text(family, &text.text);
+    let mut result = GetPromptResult::new(vec![PromptMessage::new_text(Role::User, text)]);
     result.description = Some(prompt.description.to_owned());
     Ok(result)
 }
 
-fn prompt_named<'a>(catalogue: &'a Catalogue, name: &str) -> Option<&'a crate::families::Prompt> {
-    catalogue.prompts().map(|(_, prompt)| prompt).find(|prompt| prompt.name == name)
+fn prompt_named<'a>(
+    catalogue: &'a Catalogue,
+    name: &str,
+) -> Option<(&'a FamilyDescriptor, &'a crate::families::Prompt)> {
+    catalogue.prompts().find(|(_, prompt)| prompt.name == name)
 }
 
 /// Values that fit an argument so far.
@@ -163,7 +192,7 @@ pub async fn complete(
     let complete = match &request.r#ref {
         Reference::Prompt(reference) => {
             let prompt = prompt_named(&session.catalogue, &reference.name);
-            prompt.map(|prompt| &prompt.complete).ok_or_else(|| reference.name.clone())
+            prompt.map(|(_, prompt)| &prompt.complete).ok_or_else(|| reference.name.clone())
         }
         Reference::Resource(reference) => {
             let resource = session.catalogue.resources().find(|(_, resource)| resource.uri == reference.uri);

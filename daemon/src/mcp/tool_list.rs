@@ -4,20 +4,47 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use rmcp::ErrorData;
-use rmcp::model::{Tool, ToolAnnotations};
+use rmcp::model::{MetaObject, Tool, ToolAnnotations};
+use serde_json::{Map, Value};
+use trellis_protocol::surface::COMMON_FAMILY;
 
-use crate::families::{Catalogue, ToolEffect};
+use crate::families::{Catalogue, FamilyDescriptor, ListedTool, ToolEffect};
 use crate::state_files;
 use crate::tools::ClientSession;
 
+/// Results of tools that show long texts are cut no earlier by hosts that ask, in characters.
+const MAX_RESULT_CHARACTERS: u64 = 60_000;
+
 /// The tools of a surface, in their fixed order.
 pub fn tools(catalogue: &Catalogue) -> Vec<Tool> {
-    let tool = |(exposed, _, tool): (&crate::families::ListedTool, _, &crate::families::Tool)| {
-        Tool::new(exposed.name.clone(), tool.description, Arc::new(tool.schema.clone()))
+    let tool = |(exposed, family, tool): (&ListedTool, &FamilyDescriptor, &crate::families::Tool)| {
+        let description = catalogue.speak(family, tool.description).into_owned();
+        let schema = catalogue.schema(family, tool);
+        let mut listed = Tool::new(exposed.name.clone(), description, Arc::new(schema))
             .with_title(tool.title)
-            .with_annotations(annotations(tool.effect))
+            .with_annotations(annotations(tool.effect));
+        let meta = meta(tool);
+        if !meta.is_empty() {
+            listed = listed.with_meta(MetaObject(meta));
+        }
+        listed
     };
     catalogue.tools().map(tool).collect()
+}
+
+/// What some hosts want to know of a tool before a model sees it.
+fn meta(tool: &crate::families::Tool) -> Map<String, Value> {
+    let mut meta = Map::new();
+    if tool.is_always_loaded {
+        meta.insert("anthropic/alwaysLoad".to_owned(), true.into());
+    }
+    if !tool.search_hint.is_empty() {
+        meta.insert("anthropic/searchHint".to_owned(), tool.search_hint.into());
+    }
+    if tool.has_long_results {
+        meta.insert("anthropic/maxResultSizeChars".to_owned(), MAX_RESULT_CHARACTERS.into());
+    }
+    meta
 }
 
 /// All four, always: what is left out is taken for the worst.
@@ -47,15 +74,37 @@ pub fn remember(session: &ClientSession, tools: &[Tool]) {
 
 /// What a host's model reads first: when to use us, and what there is.
 pub fn instructions(catalogue: &Catalogue) -> String {
-    let mut text = String::from(
-        "Trellis keeps this person's memory and tasks in plain files on their own machine, shared by all their AI \
-         tools. Look here before you start work, so that you know what was decided and done before; write down what \
-         the next session should know.\n",
+    let names: Vec<&str> = catalogue.tools().map(|(listed, _, _)| listed.name.as_str()).collect();
+    let shown = |wanted: &[&str]| -> Vec<String> {
+        let is_it = |name: &&&str, wanted: &str| **name == wanted || **name == format!("{COMMON_FAMILY}_{wanted}");
+        wanted
+            .iter()
+            .filter_map(|wanted| names.iter().find(|name| is_it(name, wanted)))
+            .map(|name| format!("`{name}`"))
+            .collect()
+    };
+    let first = match shown(&["brief", "recall", "list", "open"]) {
+        common if common.len() > 1 => common,
+        _ => names.iter().map(|name| format!("`{name}`")).collect(),
+    };
+    let mut text = format!(
+        "Trellis is this person's memory, shared by all their AI tools. Call {} before you start work, to know what was \
+         decided and done; write down what the next session should know.\n",
+        first.iter().take(2).cloned().collect::<Vec<_>>().join(" or ")
     );
-    for family in catalogue.families() {
-        let _ = writeln!(text, "- {}: {}", family.name, family.about);
+    for (tool, advice) in
+        [("claim", "claim an item before you work on it"), ("undo", "take a change back instead of repairing it")]
+    {
+        if let [name] = shown(&[tool]).as_slice() {
+            let _ = writeln!(text, "- {name}: {advice}.");
+        }
     }
-    text.push_str("Text may be in English, Spanish or Japanese: keep the language of the file you write to.");
+    for family in catalogue.families() {
+        let _ = writeln!(text, "- {}: {}", family.name, catalogue.speak(family, family.about));
+    }
+    text.push_str(
+        "It is plain files: people and other programs edit them, too. Keep the language of the file you write to.",
+    );
     text
 }
 

@@ -143,6 +143,7 @@ fn status(failure: &Failure) -> u16 {
         ("1003" | "1004", _) => 500,
         // Nothing is wrong with the request or the files: the same call may do later.
         ("timeout" | "draining" | "not_applied" | "unavailable", FailureKind::Unavailable) => 503,
+        ("UNREADABLE", _) => 500,
         (_, FailureKind::Missing) => 404,
         (_, FailureKind::Conflict) => 409,
         (_, FailureKind::Refused) => 403,

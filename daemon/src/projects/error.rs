@@ -39,8 +39,10 @@ pub enum NotAProject {
     NoDirectory,
     #[error("a home directory or `/` is no project")]
     HomeOrRoot,
-    #[error("it must be an absolute path")]
-    Relative,
+    #[error("no known project has that name{}", near(.0))]
+    NoSuchName(Vec<String>),
+    #[error("it may be {}", .0.join(" or "))]
+    Ambiguous(Vec<String>),
     #[error("there is no such directory, or it cannot be opened")]
     NotThere,
     #[error("it belongs to another user")]
@@ -50,6 +52,20 @@ pub enum NotAProject {
     Unmarked(String),
     #[error("no session has worked in it, and `adopt_projects = false` in config.toml allows no others")]
     Unknown,
+}
+
+fn near(names: &[String]) -> String {
+    if names.is_empty() { String::new() } else { format!(" (near are `{}`)", names.join("`, `")) }
+}
+
+impl NotAProject {
+    /// Names that may have been meant.
+    pub fn nearest(&self) -> &[String] {
+        match self {
+            Self::NoSuchName(names) | Self::Ambiguous(names) => names,
+            _ => &[],
+        }
+    }
 }
 
 impl ProjectError {
@@ -68,11 +84,11 @@ impl ProjectError {
                 shown(path)
             ),
             (None, Interface::Stdio) => format!(
-                "which project is meant? {why}: pass `project_root` with the absolute path of one, or have the host \
+                "which project is meant? {why}: pass `project_root` with the absolute path or the name of one, or have the host \
                  start this server there, with `--cwd DIR` in its args or `TODO_PROJECT_ROOT` in its env"
             ),
             (None, Interface::Http) => format!(
-                "which project is meant? {why}: pass `project_root` with the absolute path of one, send it as \
+                "which project is meant? {why}: pass `project_root` with the absolute path or the name of one, send it as \
                  `X-Trellis-Project`, or set `TRELLIS_HTTP_PROJECT` for the daemon"
             ),
         }
@@ -109,7 +125,8 @@ mod tests {
         let reasons = [
             NotAProject::NoDirectory,
             NotAProject::HomeOrRoot,
-            NotAProject::Relative,
+            NotAProject::NoSuchName(vec!["web".to_owned()]),
+            NotAProject::Ambiguous(vec!["a/web".to_owned()]),
             NotAProject::NotThere,
             NotAProject::OtherUser,
             NotAProject::Unmarked("`.todo`".to_owned()),

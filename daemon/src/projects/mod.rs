@@ -14,9 +14,11 @@ use jiff::tz::TimeZone;
 use parking_lot::RwLock;
 
 mod error;
+mod names;
 mod store;
 
 pub use error::{Interface, NotAProject, ProjectError, ProjectSelector};
+pub use names::{ProjectNameError, ProjectNames};
 pub use store::ProjectStore;
 
 use crate::clock::Now;
@@ -120,6 +122,13 @@ impl ProjectRegistry {
         configured.or_else(started)
     }
 
+    /// All of them by their names, with the session's own.
+    pub fn names(&self, session: &SessionDirectories<'_>) -> ProjectNames {
+        let launched = self.session_directory(session).or_else(|| pick_host_root(session));
+        let own = launched.map(|start| self.project_of(&start));
+        ProjectNames::new(self.projects.read().iter().cloned().collect(), own)
+    }
+
     /// The directory, if it is a project or part of one.
     pub fn in_project(&self, directory: &Path) -> Option<PathBuf> {
         let directory = canonical(directory)?;
@@ -187,9 +196,7 @@ impl ProjectRegistry {
         before_adopting: impl FnOnce() -> Result<(), E>,
     ) -> Result<PathBuf, E> {
         let refused = |why| ProjectError { door: session.door, named: Some(path.to_owned()), why };
-        if !path.is_absolute() {
-            return Err(refused(NotAProject::Relative).into());
-        }
+        let path = &self.path_of(path, session).map_err(refused)?;
         let directory = canonical(path).ok_or_else(|| refused(NotAProject::NotThere))?;
         if self.may_access(&directory, session) {
             return Ok(directory);
@@ -201,6 +208,21 @@ impl ProjectRegistry {
         self.check_project(&directory).map_err(refused)?;
         self.remember(&directory, Now::read(&TimeZone::UTC).at);
         Ok(directory)
+    }
+
+    /// The directory that is meant by a path, by `~/…`, or by the name of a known project.
+    pub fn path_of(&self, named: &Path, session: &SessionDirectories<'_>) -> Result<PathBuf, NotAProject> {
+        if named.is_absolute() {
+            return Ok(named.to_owned());
+        }
+        if let (Ok(below), Some(home)) = (named.strip_prefix("~"), &self.home) {
+            return Ok(home.join(below));
+        }
+        let (names, name) = (self.names(session), named.to_string_lossy());
+        names.find(&name).map(Path::to_owned).map_err(|error| match error {
+            ProjectNameError::Ambiguous(candidates) => NotAProject::Ambiguous(candidates),
+            ProjectNameError::Unknown => NotAProject::NoSuchName(names.nearest(&name)),
+        })
     }
 
     /// Whether the session may name this canonical directory. Whole components are compared.
@@ -220,6 +242,15 @@ fn started_nowhere(session: &SessionDirectories<'_>) -> NotAProject {
         Some(directory) if canonical(directory).is_some() => NotAProject::HomeOrRoot,
         Some(_) => NotAProject::NotThere,
     }
+}
+
+/// Where the main worktree is, of which a directory is another one. No program is run for this.
+pub fn main_worktree(directory: &Path) -> Option<PathBuf> {
+    let link = fs::read_to_string(directory.join(".git")).ok()?;
+    let git = directory.join(link.strip_prefix("gitdir:")?.trim());
+    // `MAIN/.git/worktrees/NAME`
+    let common = git.parent().filter(|above| above.ends_with("worktrees"))?.parent()?;
+    canonical(common.parent().filter(|_| common.ends_with(".git"))?)
 }
 
 /// The only root, else the first that is marked, else the first.
@@ -405,7 +436,7 @@ mod tests {
         let named = |path: PathBuf| project(&projects, &ProjectSelector::Named(path), &session);
         assert_eq!(named(home.join("repo/a")), Ok(home.join("repo")));
         assert!(projects.may_access(&home.join("repo"), &session));
-        assert_eq!(named("repo".into()), Err(NotAProject::Relative));
+        assert_eq!(named("nowhere".into()), Err(NotAProject::NoSuchName(Vec::new())));
     }
 
     #[test]

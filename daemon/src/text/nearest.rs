@@ -6,6 +6,14 @@ pub fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&
     near.min_by_key(|(distance, _)| *distance).map(|(_, other)| other)
 }
 
+/// The nearest of all, at most so many, nearest first.
+pub fn nearest_few<'a>(name: &str, names: impl Iterator<Item = &'a str>, most: usize) -> Vec<&'a str> {
+    let mut near: Vec<(usize, &str)> = names.filter_map(|other| Some((distance(name, other)?, other))).collect();
+    near.sort();
+    near.dedup();
+    near.into_iter().map(|(_, other)| other).take(most).collect()
+}
+
 fn distance(name: &str, other: &str) -> Option<usize> {
     let (words, others) = (words(name), words(other));
     let (name, other) = (words.concat(), others.concat());

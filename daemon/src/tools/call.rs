@@ -23,7 +23,7 @@ use crate::engine::recovery::unless_refused;
 use crate::families::catalogue::ambiguous;
 use crate::families::need::Cost;
 use crate::families::{
-    Answer, ErrorFormat, FoundTool, ProgressReporter, SessionContext, ToolLookup, ToolRun, TwoPhase,
+    Answer, ErrorFormat, FamilyDescriptor, FoundTool, ProgressReporter, SessionContext, ToolLookup, ToolRun, TwoPhase,
 };
 use crate::trees::Author;
 
@@ -77,13 +77,19 @@ impl ClientSession {
     }
 
     pub async fn call_tool(self: &Arc<Self>, found: FoundTool, call: ToolCall) -> Result<Answer, ToolError> {
-        let error_format = found.family().error_format;
+        let family = found.clone();
         let outcome = match &found.tool().run {
             ToolRun::Read(two_phase) => self.run_two_phase(two_phase, call.arguments, call.reporter).await,
             ToolRun::Write(_) => self.write(found, call).await,
         };
         self.engine.count(|counters| &counters.calls);
-        outcome.map_err(|failure| ToolError { failure, error_format })
+        outcome.map_err(|failure| self.error_of(family.family(), failure))
+    }
+
+    /// A failure of a family's tool, in the words of this surface.
+    fn error_of(&self, family: &FamilyDescriptor, failure: Failure) -> ToolError {
+        let hint = failure.hint.as_deref().map(|hint| self.catalogue.speak(family, hint).into_owned().into());
+        ToolError { failure: Failure { hint, ..failure }, error_format: family.error_format }
     }
 
     /// Whether a call depends on the host's roots, although the session's directory says what is worked on.

@@ -15,6 +15,7 @@ use crate::clock::Now;
 use crate::disk::{Digest, DiskWork};
 use crate::engine::lifecycle::ClientGuard;
 use crate::engine::{ClientStatus, Engine};
+use crate::families::session::ShownFamilies;
 use crate::families::{Catalogue, ProgressReporter, SessionContext};
 use crate::trees::TreeLease;
 
@@ -63,6 +64,8 @@ impl ClientSession {
         status: Arc<ClientStatus>,
         max_blocking_calls: usize,
     ) -> Arc<Self> {
+        let shown = ShownFamilies { with_items: catalogue.item_families(), is_alone: catalogue.is_alone() };
+        let _ = context.surface.set(shown);
         let session = Arc::new(Self {
             engine,
             catalogue,

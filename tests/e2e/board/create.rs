@@ -126,7 +126,7 @@ fn every_field_has_its_limits() {
         ("tags", json!([null]), "tags[0]"),
         ("assignee", json!("あ".repeat(101)), "assignee"),
         ("assignee", json!({}), "assignee"),
-        ("lane", json!("review"), "lane"),
+        ("lane", json!("someday"), "lane"),
         ("lane", json!(1), "lane"),
         ("priority", json!("urgent"), "priority"),
         ("project_root", json!("relative"), "project_root"),

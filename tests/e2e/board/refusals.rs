@@ -152,7 +152,10 @@ fn the_board_is_in_the_union_under_the_same_names() {
         assert!(tool["description"].as_str().is_some_and(|words| words.len() <= 350), "{tool}");
     }
     let title = &listed[0]["inputSchema"]["properties"]["title"];
-    assert_eq!(title, &json!({ "type": "string", "minLength": 1, "maxLength": 100 }));
+    assert_eq!(
+        title,
+        &json!({ "type": "string", "minLength": 1, "maxLength": 100, "description": "At most 100 characters" })
+    );
     assert_eq!(listed[0]["inputSchema"]["required"], json!(["title"]));
     assert!(tools.to_string().len() < 9_000, "{} bytes of ten tools", tools.to_string().len());
     alone.close();

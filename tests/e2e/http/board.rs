@@ -35,7 +35,7 @@ fn failures_of_the_board_have_numbers_and_statuses() {
     fs::write(home.project().join(BRIDGE), "{ broken").expect("written");
     let broken = web.post("/tools/vbm_create_task", &json!({ "title": "x" }));
     assert_eq!((broken.status, broken.code()), (500, 1003.into()));
-    let mut host = home.host(&[]);
+    let mut host = home.host(&["--only", "board"]);
     for (tool, arguments) in [("vbm_create_task", json!({ "title": "" })), ("vbm_get_board", json!({}))] {
         let over_http = web.post(&format!("/tools/{tool}"), &arguments).json();
         assert_eq!(over_http, host.call_err(tool, arguments), "{tool}: the same body through every door");

@@ -78,7 +78,7 @@ fn failures_of_tools_have_one_shape() {
     assert_eq!(error["data"]["path"], "no.md");
     assert!(error["hint"].is_string() && !error["message"].as_str().expect("text").contains("; "), "{error}");
     let cases = [
-        ("vault_read", json!({ "path": "a.md" }), 400, "invalid_parameter"),
+        ("vault_read", json!({ "path": "a.md", "full": false }), 400, "invalid_parameter"),
         ("vault_read", json!({ "path": "../a.md", "full": true }), 400, "invalid_path"),
         ("vault_create", json!({ "path": "a.md", "content": "x" }), 409, "conflict"),
         ("vault_read", json!({ "path": "a.md", "full": 1 }), 400, "invalid_parameter"),
@@ -188,7 +188,11 @@ fn a_request_works_in_the_project_that_it_names() {
     let there = web.without("X-Trellis-Project").with("X-Trellis-Project", other.to_str().expect("text"));
     let names = |web: &HttpClient| web.call_ok("vault_ls", json!({}))["items"][0]["name"].clone();
     assert_eq!((names(&web), names(&there)), ("a.md".into(), "b.md".into()));
-    for wrong in ["project", "", "~/project"] {
+    for named in ["project", "~/project"] {
+        let named = web.without("X-Trellis-Project").with("X-Trellis-Project", named);
+        assert_eq!(names(&named), "a.md");
+    }
+    for wrong in ["nowhere", ""] {
         let reply =
             web.without("X-Trellis-Project").with("X-Trellis-Project", wrong).post("/tools/vault_ls", &json!({}));
         assert_eq!((reply.status, reply.code()), (400, (-32602).into()), "`{wrong}`");

@@ -98,6 +98,18 @@ fn words_are_found_inside_long_runs() {
     check(RUNS);
 }
 
+const SENTENCES: &[Expectation] = &[
+    Expectation::all("延滞した本の督促は何回までですか", &[First(REMINDERS)]),
+    Expectation::all("雨雲の画像は何分ごとに取りますか", &[First("tenki/tasks/002-雨雲レーダー.md")]),
+    Expectation::all("E_LOAN_42が出たときはどうしますか", &[First(ERRORS)]),
+    Expectation::all("\"延滞した本の督促は何回までですか\"", &[Total(0)]),
+];
+
+#[test]
+fn sentences_without_blanks_fall_into_pieces() {
+    check(SENTENCES);
+}
+
 #[test]
 fn signs_widths_and_marks() {
     check(SIGNS);

@@ -106,12 +106,12 @@ fn hits_of(answer: &Value) -> Vec<Hit> {
 }
 
 /// Where the documents are kept.
-fn tree() -> PathBuf {
+pub(crate) fn tree() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("e2e/relevance/tree")
 }
 
 /// Copies the documents, and gives each its age.
-fn plant(from: &Path, to: &Path, prefix: &str) {
+pub(crate) fn plant(from: &Path, to: &Path, prefix: &str) {
     fs::create_dir_all(to).expect("a directory");
     for entry in fs::read_dir(from).expect("the documents").map(|entry| entry.expect("an entry")) {
         let name = entry.file_name().into_string().expect("text");

@@ -22,7 +22,7 @@ fn accents_scripts_and_names() {
     check("索", &["ja.md"]);
     check("索検", &[]);
     check("パソコン", &["ja.md"]);
-    check("ハソコン", &[]);
+    check("ハソコ", &[]);
     check("retry-policy", &["en.md"]);
     check("retry_policy", &["en.md"]);
     check("policy", &["en.md"]);

@@ -96,6 +96,28 @@ fn no_query_is_a_mistake_of_syntax() {
 }
 
 #[test]
+fn hits_without_all_terms_are_said_to_be_relaxed() {
+    let common: Vec<String> = (0..12).map(|number| format!("demo/references/{number}.md")).collect();
+    let mut files: Vec<(&str, &str)> =
+        common.iter().map(|path| (path.as_str(), "# B\n\nthe and of and the and of the\n")).collect();
+    files.push(("demo/references/a.md", "# A\n\nthe zeppelin\n"));
+    files.push(("demo/references/d.md", "# D\n\n索引の断片化\n"));
+    let mut vibe = Vibe::holding(&files);
+    let mut ask = |query: &str| vibe.call("search", json!({ "query": query }));
+    let all = ask("the of");
+    assert_eq!((all.get("relaxed"), &all["total_matches"]), (None, &json!(12)), "{all}");
+    // One rare word is worth more than several that most documents have.
+    let any = ask("of the and zeppelin");
+    assert_eq!((&any["relaxed"], &any["results"][0]["path"]), (&json!(true), &json!("demo/references/a.md")), "{any}");
+    assert_eq!(any.as_object().and_then(|answer| answer.keys().next_back()).map(String::as_str), Some("relaxed"));
+    let pieces = ask("断片化した索引の直し方");
+    assert_eq!((&pieces["relaxed"], &pieces["results"][0]["path"]), (&json!(true), &json!("demo/references/d.md")));
+    assert_eq!(pieces["results"][0]["snippet"], "**索引の断片化**", "{pieces}");
+    let nothing = ask("walrus");
+    assert_eq!((nothing.get("relaxed"), &nothing["total_matches"]), (None, &json!(0)));
+}
+
+#[test]
 fn filters_and_limits_narrow() {
     let paths = ["0", "1", "2", "3", "4"].map(|name| format!("demo/scratch/{name}.md"));
     let tasks = ["demo/tasks/001-x.md", "otro/tasks/001-x.md"];

@@ -15,6 +15,9 @@ pub mod corpus;
 /// Searching, and how soon what was written is found.
 pub mod search;
 
+/// One search over everything.
+pub mod recall;
+
 /// Acknowledged writes beside the disk's own time.
 pub mod writes;
 
@@ -25,11 +28,12 @@ use std::time::Duration;
 pub type BenchPart = fn() -> Vec<Measurement>;
 
 /// Every part, by the name it is asked for.
-pub const PARTS: [(&str, BenchPart); 5] = [
+pub const PARTS: [(&str, BenchPart); 6] = [
     ("process", process::measurements),
     ("writes", writes::measurements),
     ("vine", vine::measurements),
     ("search", search::measurements),
+    ("recall", recall::measurements),
     ("todo", todo::measurements),
 ];
 

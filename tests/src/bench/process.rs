@@ -37,8 +37,14 @@ impl ProxyProcess {
     pub(super) fn ask(&mut self, line: &str) -> Duration {
         let began = Instant::now();
         self.stdin.write_all(line.as_bytes()).and_then(|()| self.stdin.write_all(b"\n")).expect("it reads");
-        self.buffer.clear();
-        self.stdout.read_line(&mut self.buffer).expect("it answers");
+        loop {
+            self.buffer.clear();
+            self.stdout.read_line(&mut self.buffer).expect("it answers");
+            // What we are told besides is no answer.
+            if !self.buffer.contains("\"method\":\"notifications/") {
+                break;
+            }
+        }
         assert!(self.buffer.contains("\"result\""), "{}", self.buffer);
         began.elapsed()
     }

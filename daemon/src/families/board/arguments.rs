@@ -11,6 +11,7 @@ use crate::arguments;
 use crate::families::error::ArgumentError;
 use crate::families::fields::{object, rows_of};
 use crate::families::shapes::{Shape, integer, list, one_of, project_root, shape, text};
+use crate::families::statuses;
 
 /// The most tags of a task.
 const TAGS: usize = 10;
@@ -23,7 +24,7 @@ const USUAL_TASKS: usize = 50;
 const CHANGEABLE: [&str; 7] = ["title", "description", "priority", "lane", "estimatedHours", "tags", "assignee"];
 
 const HASH: &str = "Only if the board still has this hash of vbm_get_board";
-const PROJECT: &str = "Absolute path of another project";
+const PROJECT: &str = "Path or name of another project";
 
 arguments! {
     pub struct NewTask {
@@ -149,7 +150,8 @@ fn description() -> impl Shape<Value = String> {
 
 fn lane() -> impl Shape<Value = Lane> {
     let wanted = "one of `backlog`, `todo`, `in_progress`, `code_review`, `done`, `recovery`";
-    one_of(Lane::ALL.map(Lane::word), wanted, Lane::named)
+    let named = |word: &str| Lane::named(statuses::BOARD.meant(word)?);
+    one_of(Lane::ALL.map(Lane::word), wanted, named)
         .hint("Use one of backlog, todo, in_progress, code_review, done, recovery.")
 }
 
@@ -160,7 +162,7 @@ fn priority() -> impl Shape<Value = Priority> {
 
 /// None takes the estimate away.
 fn hours() -> impl Shape<Value = Option<Number>> {
-    let schema = || json!({ "type": ["number", "null"], "minimum": 0.5, "maximum": 40 });
+    let schema = || json!({ "type": "number", "minimum": 0.5, "maximum": 40 });
     let hours = |value: &Value| match value {
         Value::Null => Some(None),
         Value::Number(hours) => {
@@ -194,7 +196,7 @@ fn tag() -> impl Shape<Value = String> {
 
 /// None is nobody, also said with an empty name.
 fn assignee() -> impl Shape<Value = Option<String>> {
-    let schema = || json!({ "type": ["string", "null"], "maxLength": 100 });
+    let schema = || json!({ "type": "string", "maxLength": 100 });
     let name = |value: &Value| match value {
         Value::Null => Some(String::new()),
         value => value.as_str().map(on_one_line),
@@ -248,7 +250,7 @@ fn hash() -> impl Shape<Value = String> {
 }
 
 fn project() -> impl Shape<Value = PathBuf> {
-    project_root().hint("Send the absolute path of a project that is open in a session, or leave it out.")
+    project_root().hint("Send the path or the name of a known project, or leave it out.")
 }
 
 /// A text of one line that is not empty.
@@ -350,10 +352,10 @@ mod tests {
             ("description", json!(["x"]), Err(("description", "must be a text, not `[\"x\"]`"))),
             (
                 "lane",
-                json!("review"),
+                json!("someday"),
                 Err((
                     "lane",
-                    "must be one of `backlog`, `todo`, `in_progress`, `code_review`, `done`, `recovery`, not `review`",
+                    "must be one of `backlog`, `todo`, `in_progress`, `code_review`, `done`, `recovery`, not `someday`",
                 )),
             ),
             (
@@ -374,7 +376,11 @@ mod tests {
             ("tags", json!(["x".repeat(101)]), Err(("tags[0]", "has 101 characters, at most 100 are allowed"))),
             ("assignee", json!("x".repeat(100)), Ok(())),
             ("assignee", json!("x".repeat(101)), Err(("assignee", "has 101 characters, at most 100 are allowed"))),
-            ("project_root", json!("p"), Err(("project_root", "must be an absolute path, not `p`"))),
+            (
+                "project_root",
+                json!(7),
+                Err(("project_root", "must be a path, `~/…` or the name of a project, not `7`")),
+            ),
         ] {
             let expected = expected.map(|()| json!("t"));
             check::<CreateArgs>(json!({ "title": "t", name: value }), |args| args.task.title.into(), expected.clone());

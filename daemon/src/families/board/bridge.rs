@@ -71,13 +71,17 @@ pub enum BridgeLookup {
     Within(ProjectSelector),
 }
 
-/// What to look at for the board of a session, or of the project that the caller names.
-pub fn sought(session: &SessionContext, project_root: Option<&Path>) -> impl Need<Output = BridgeFiles> + use<> {
-    let set = SETTINGS.iter().find_map(|name| session.path(name)).map(|path| match &session.directory {
+/// The file that a setting names.
+pub fn setting(session: &SessionContext) -> Option<PathBuf> {
+    SETTINGS.iter().find_map(|name| session.path(name)).map(|path| match &session.directory {
         Some(directory) => directory.join(path),
         None => path.to_owned(),
-    });
-    let sought = match (set, project_root) {
+    })
+}
+
+/// What to look at for the board of a session, or of the project that the caller names.
+pub fn sought(session: &SessionContext, project_root: Option<&Path>) -> impl Need<Output = BridgeFiles> + use<> {
+    let sought = match (setting(session), project_root) {
         (Some(path), _) => BridgeLookup::Set(path),
         (None, Some(path)) => BridgeLookup::Within(ProjectSelector::Named(path.to_owned())),
         (None, None) => BridgeLookup::Within(ProjectSelector::Session),

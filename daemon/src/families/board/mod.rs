@@ -31,11 +31,15 @@ pub mod edits;
 /// The table of tools.
 pub mod tools;
 
+/// Tasks as items.
+pub mod items;
+
 /// What can go wrong.
 pub mod error;
 
 use trellis_protocol::Failure;
 
+use super::item::ItemFace;
 use super::{ErrorFormat, Family, ToolNaming};
 use crate::disk::RelativePath;
 use crate::families::Tool;
@@ -50,12 +54,16 @@ impl Family for Board {
     const NAME: &'static str = "board";
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::Numbered;
     const TOOL_NAMING: ToolNaming = ToolNaming::Own;
-    const INSTRUCTION: &'static str = "vbm_*: the project's kanban board, tasks in lanes from backlog to done.";
+    const INSTRUCTION: &'static str = "the project's kanban board, tasks in lanes from backlog to done.";
 
     const PROJECT_MARKS: &'static [&'static str] = &[bridge::NAME, bridge::IN_STATE];
 
     fn tools() -> Vec<Tool> {
         tools::table()
+    }
+
+    fn items() -> Option<ItemFace> {
+        Some(items::FACE)
     }
 
     fn read_only() -> Failure {

@@ -13,8 +13,26 @@ const CHANGES: ToolEffect = ToolEffect::Writes { destructive: true, idempotent: 
 const MOVES: ToolEffect = ToolEffect::Writes { destructive: false, idempotent: true };
 const DELETES: ToolEffect = ToolEffect::Writes { destructive: true, idempotent: false };
 
+/// Words that people use and the names have not.
+const SEARCH_HINTS: [(&str, &str); 10] = [
+    ("vbm_create_task", "kanban card new ticket add"),
+    ("vbm_update_task", "kanban card edit priority"),
+    ("vbm_move_task", "kanban card lane done start review"),
+    ("vbm_delete_task", "kanban card remove"),
+    ("vbm_get_task", "kanban card details"),
+    ("vbm_list_tasks", "kanban cards lane"),
+    ("vbm_search_tasks", "kanban cards find"),
+    ("vbm_batch_create", "kanban cards many import tasks"),
+    ("vbm_get_board", "kanban lanes overview"),
+    ("vbm_get_stats", "kanban numbers count progress"),
+];
+
 /// All tools, in the order in which they are listed.
 pub fn table() -> Vec<Tool> {
+    Tool::all_found_by(rows(), &SEARCH_HINTS)
+}
+
+fn rows() -> Vec<Tool> {
     vec![
         Tool::write(
             ("vbm_create_task", "Create board task"),

@@ -14,6 +14,7 @@ use crate::arguments;
 use crate::families::error::ArgumentError;
 use crate::families::fields::{Argument, FirstError, Object, ObjectSchema, object, rows_of};
 use crate::families::shapes::{Shape, boolean, integer, list, one_of, project_root, shape, text};
+use crate::families::statuses;
 use crate::text::headings::heading;
 
 /// A task begins with so many sub-tasks at most.
@@ -23,8 +24,8 @@ const MAX_NEW_SUBTASKS: usize = 20;
 const MAX_SUBTASKS: usize = 200;
 
 const TOO_LONG: &str = "CONTENT_TOO_LONG";
-const PROJECT_DESCRIPTION: &str = "Absolute path of the project, if not the session's own";
-const TASKS_HASH_DESCRIPTION: &str = "Only if task.md still has this hash, as list_tasks gave it";
+const PROJECT_DESCRIPTION: &str = "Path or name of the project, if not the session's own";
+const TASKS_HASH_DESCRIPTION: &str = "Only if task.md still has this hash, as `list_tasks` gave it";
 
 arguments! {
     pub struct CreateTask else TodoError {
@@ -158,7 +159,7 @@ arguments! {
         append: bool = boolean().or(false), "Add to what is there instead of replacing it (default false)";
         section: Option<String> = section().or(None), "Only under this heading, which is added if missing";
         if_match: Option<String> = text("a hash").optional(),
-            "Only if the context file still has this hash, as get_context gave it";
+            "Only if the context file still has this hash, as `get_context` gave it";
         project_root: Option<PathBuf> = project_root().optional(), PROJECT_DESCRIPTION;
     }
 }
@@ -212,12 +213,14 @@ fn task_id() -> impl Shape<Value = TaskId> {
 
 fn status() -> impl Shape<Value = Status> {
     let words = Status::ALL.map(Status::word);
-    one_of(words, "`todo`, `in_progress` or `done`", Status::named).code("INVALID_STATUS")
+    let named = |word: &str| Status::named(statuses::TODO.meant(word)?);
+    one_of(words, "`todo`, `in_progress` or `done`", named).code("INVALID_STATUS")
 }
 
 fn adr_status() -> impl Shape<Value = AdrStatus> {
     let words = AdrStatus::ALL.map(AdrStatus::word);
-    one_of(words, "`Proposed`, `Accepted` or `Deprecated`", AdrStatus::named).code("INVALID_STATUS")
+    let named = |word: &str| AdrStatus::named(statuses::decision_meant(word)?);
+    one_of(words, "`Proposed`, `Accepted` or `Deprecated`", named).code("INVALID_STATUS")
 }
 
 /// A text on one line that is not empty.

@@ -63,6 +63,9 @@ pub mod tools;
 /// The table of resources.
 pub mod resources;
 
+/// Tasks, contexts and records as items.
+pub mod items;
+
 /// What the shared search may know.
 pub mod facts;
 
@@ -77,7 +80,7 @@ use std::path::Path;
 use serde_json::{Map, Value};
 use trellis_protocol::Failure;
 
-use super::facts::DocumentSource;
+use super::item::ItemFace;
 use super::{ErrorFormat, Family, Notice, ToolNaming};
 use crate::disk::{RelativePath, TreeLocation};
 use crate::families::edit::{Edit, EditError};
@@ -94,7 +97,7 @@ impl Family for Todo {
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::Error;
     const TOOL_NAMING: ToolNaming = ToolNaming::Prefixed;
     const INSTRUCTION: &'static str =
-        "todo_*: the project's tasks in .todo/task.md, a context file per task, and decision records.";
+        "the project's tasks in .todo/task.md, a context file per task, and decision records.";
 
     const PROJECT_MARKS: &'static [&'static str] = &[".todo"];
 
@@ -114,8 +117,8 @@ impl Family for Todo {
         vec![model::place(None)]
     }
 
-    fn documents() -> Option<DocumentSource> {
-        Some(DocumentSource { wanted: facts::wanted, facts: facts::facts })
+    fn items() -> Option<ItemFace> {
+        Some(items::FACE)
     }
 
     fn notices(path: &Path, kind: ChangeKind) -> Vec<Notice> {

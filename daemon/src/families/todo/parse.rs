@@ -27,6 +27,8 @@ pub struct TaskFile {
     pub sections: Vec<Section>,
     /// Ids that stand on more than one line, once each.
     pub duplicates: Vec<TaskId>,
+    /// Boxes at the beginning of a line that have no id, in their order.
+    pub unnumbered: Vec<UnnumberedTask>,
     searched: OnceLock<Vec<SearchableText>>,
 }
 
@@ -58,6 +60,18 @@ pub struct SubTask {
     /// Where the mark in its box is.
     pub mark: Range<usize>,
     pub line: Range<usize>,
+}
+
+/// A box without an id: somebody's own, which the tools neither show nor change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UnnumberedTask {
+    /// Its number, from 1.
+    pub line: usize,
+    pub title: String,
+    pub status: Status,
+    pub category: String,
+    /// All its lines.
+    pub block: Range<usize>,
 }
 
 /// A heading that names a category.
@@ -98,10 +112,11 @@ impl TaskFile {
         let mut skipper = NonTaskLines::new(text);
         for line in lines(text) {
             let skipped = skipper.is_ignored_line(&line, reader.block != Block::None);
+            reader.line += 1;
             reader.take(&line, skipped);
         }
-        let TaskFileParser { tasks, sections, duplicates, .. } = reader;
-        Self { text: text.to_owned(), tasks, sections, duplicates, ..Self::default() }
+        let TaskFileParser { tasks, sections, duplicates, unnumbered, .. } = reader;
+        Self { text: text.to_owned(), tasks, sections, duplicates, unnumbered, ..Self::default() }
     }
 
     /// The task with this id.
@@ -147,6 +162,8 @@ enum Block {
     None,
     /// The last task.
     Task,
+    /// The last box without an id.
+    Unnumbered,
     /// A line that is no task.
     Other,
 }
@@ -156,6 +173,9 @@ struct TaskFileParser {
     tasks: Vec<Task>,
     sections: Vec<Section>,
     duplicates: Vec<TaskId>,
+    unnumbered: Vec<UnnumberedTask>,
+    /// Of the line that is read, from 1.
+    line: usize,
     known: HashSet<TaskId>,
     ranks: HashMap<String, usize>,
     block: Block,
@@ -201,13 +221,25 @@ impl TaskFileParser {
             if line.text.starts_with(['-', '*', '+']) || numbered(line.text) { Block::Other } else { Block::None };
         if let Some((boxed, id, title)) = main_task(line) {
             self.main(line, &boxed, id, title);
+        } else if let Some(boxed) = checkbox(line.text, line.start).filter(|boxed| !boxed.rest.trim().is_empty()) {
+            let (title, category) = (boxed.rest.trim().to_owned(), self.category());
+            let task = UnnumberedTask { line: self.line, title, status: boxed.status, category, block: line.span() };
+            self.unnumbered.push(task);
+            self.block = Block::Unnumbered;
         }
+    }
+
+    fn category(&self) -> String {
+        self.sections.last().map_or(DEFAULT_CATEGORY, |section| section.name.as_str()).to_owned()
     }
 
     /// Indented lines right below a heading belong to nobody; a task that is put above them would take them over.
     fn indented(&mut self, line: &Line<'_>, skipped: bool) {
         if self.fresh != NewBlock::No {
             self.first_after(line);
+        }
+        if let Some(task) = self.unnumbered.last_mut().filter(|_| self.block == Block::Unnumbered) {
+            task.block.end = line.next;
         }
         let Some(task) = self.tasks.last_mut().filter(|_| self.block == Block::Task) else { return };
         task.block.end = line.next;
@@ -232,7 +264,7 @@ impl TaskFileParser {
             return;
         }
         let start = boxed.rest_at + (title.as_ptr() as usize - boxed.rest.as_ptr() as usize);
-        let category = self.sections.last().map_or(DEFAULT_CATEGORY, |section| section.name.as_str()).to_owned();
+        let category = self.category();
         let rank = self.ranks.entry(category.clone()).or_default();
         *rank += 1;
         self.tasks.push(Task {

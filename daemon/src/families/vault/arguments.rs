@@ -15,7 +15,7 @@ use crate::families::shapes::{Shape, boolean, project_root, shape, text};
 use crate::text::json::whole_number;
 
 const FILE: &str = "File relative to the vault, such as notes/a.md";
-const PROJECT: &str = "Absolute path of the project, if not the session's own";
+const PROJECT: &str = "Path or name of the project, if not the session's own";
 
 arguments! {
     /// Without a path it is the vault itself.
@@ -29,9 +29,9 @@ arguments! {
 arguments! {
     pub struct ReadArgs else VaultError {
         path: RelativePath = path().required().last(), FILE;
-        full: bool = boolean().or(false), "Read from the first line to the last; `range` is ignored (default false)";
+        full: Option<bool> = boolean().optional(), "Read from the first line to the last; `range` is ignored";
         range: Option<Lines> = object::<Lines>("an object").optional().ignored_if(is_full),
-            "Lines to read, needed unless full; {} is all lines";
+            "Lines to read; {} is all lines";
         limits: TextLimits = object::<TextLimits>("an object").or(TextLimits::default()), "";
         project_root: Option<PathBuf> = project_root().optional(), PROJECT;
     }
@@ -175,7 +175,7 @@ mod tests {
 
     fn read(range: Option<Lines>, max_chars: Option<Whole>) -> Result<ReadArgs, (&'static str, &'static str)> {
         let limits = TextLimits { max_chars };
-        Ok(ReadArgs { path: path("a.md"), full: false, range, limits, project_root: None })
+        Ok(ReadArgs { path: path("a.md"), full: None, range, limits, project_root: None })
     }
 
     /// A number that was written so.
@@ -204,9 +204,10 @@ mod tests {
     fn values_are_taken_as_they_are() {
         let all = r#"{"path":"a.md","range":{"start_line":0,"end_line":-3,"start_char":7},"limits":{"max_chars":0}}"#;
         check(all, read(lines(whole(0, "0"), whole(-3, "-3"), whole(7, "7")), whole(0, "0")));
-        let full = read(None, None).map(|args| ReadArgs { full: true, ..args });
+        let full = read(None, None).map(|args| ReadArgs { full: Some(true), ..args });
         check(r#"{"path":"a.md","full":true,"range":"ignored"}"#, full);
-        check(r#"{"path":"a.md","full":false}"#, read(None, None));
+        let not_full = read(None, None).map(|args| ReadArgs { full: Some(false), ..args });
+        check(r#"{"path":"a.md","full":false}"#, not_full);
         let large =
             r#"{"path":"a.md","range":{"end_line":99999999999999999999},"limits":{"max_chars":18446744073709551615}}"#;
         let (end_line, max_chars) = ("99999999999999999999", "18446744073709551615");
@@ -276,7 +277,7 @@ mod tests {
             ("limits", r#"{"limits":20}"#),
             ("project_root", r#"{"project_root":7}"#),
             ("project_root", r#"{"project_root":""}"#),
-            ("project_root", r#"{"project_root":"relative"}"#),
+            ("project_root", r#"{"project_root":""}"#),
         ] {
             check::<ReadArgs>(arguments, Err(("invalid_parameter", field)));
         }

@@ -24,11 +24,15 @@ pub mod reserved;
 /// The table of tools.
 pub mod tools;
 
+/// Files as items.
+pub mod items;
+
 /// What can go wrong.
 pub mod error;
 
 use trellis_protocol::Failure;
 
+use super::item::ItemFace;
 use super::{ErrorFormat, Family, ToolNaming};
 use crate::disk::{RelativePath, TreeLocation};
 use crate::families::edit::EditError;
@@ -44,7 +48,7 @@ impl Family for Vault {
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::ErrorAndTop;
     const TOOL_NAMING: ToolNaming = ToolNaming::Own;
     const INSTRUCTION: &'static str =
-        "vault_*: plain text files below one directory, found with vault_ls, read in pieces, created and edited.";
+        "plain text files below one directory, found with vault_ls, read in pieces, created and edited.";
 
     const PROJECT_MARKS: &'static [&'static str] = &["vault"];
 
@@ -54,6 +58,10 @@ impl Family for Vault {
 
     fn trees(session: &SessionContext) -> Vec<TreeLocation> {
         vec![model::place(session, None)]
+    }
+
+    fn items() -> Option<ItemFace> {
+        Some(items::FACE)
     }
 
     fn read_only() -> Failure {

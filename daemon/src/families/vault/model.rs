@@ -25,6 +25,8 @@ pub struct Limits {
     pub default_chunk: usize,
     /// The largest chunk that a caller may ask for.
     pub max_chunk: usize,
+    /// Whether a read must say how much it wants, as the vault's own clients expect.
+    pub needs_range: bool,
 }
 
 impl Limits {
@@ -37,6 +39,7 @@ impl Limits {
             // A default that no caller could ask for would make the next call of a scan an error.
             default_chunk: default_chunk.min(max_chunk),
             max_chunk,
+            needs_range: session.sees_one_family(),
         }
     }
 }
@@ -113,7 +116,7 @@ mod tests {
     #[test]
     fn the_settings_say_how_much_is_shown() {
         let limits = |environment| {
-            let Limits { hard_max_chars, default_chunk, max_chunk } = Limits::of(&session(None, environment));
+            let Limits { hard_max_chars, default_chunk, max_chunk, .. } = Limits::of(&session(None, environment));
             (hard_max_chars, default_chunk, max_chunk)
         };
         assert_eq!(limits(&[]), (20_000, 80, 200));

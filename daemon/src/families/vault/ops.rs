@@ -44,7 +44,7 @@ pub fn ls(seen: Result<Vec<DirectoryEntry>, ReadError>, args: &LsArgs) -> Result
 pub fn read(seen: Result<FileContent, ReadError>, args: &ReadArgs, limits: Limits) -> Result<Answer, VaultError> {
     let file = Text::of(seen, &args.path)?;
     let about = |error| VaultError::InFile { path: args.path.clone(), error: Box::new(error) };
-    let range = range(args, file.lines).map_err(about)?;
+    let range = range(args, file.lines, limits).map_err(about)?;
     let cap = CharLimit::of(args.limits.max_chars.as_ref(), limits).map_err(about)?;
     let piece = lines::cut(&file.text, range, cap.chars);
     let next = file.line_after(&piece);
@@ -145,10 +145,13 @@ impl CharLimit {
     }
 }
 
-fn range(args: &ReadArgs, lines: usize) -> Result<Range, ArgumentError> {
+fn range(args: &ReadArgs, lines: usize, limits: Limits) -> Result<Range, ArgumentError> {
     let Lines { start_line, end_line, start_char } = match &args.range {
-        _ if args.full => return Ok(Range { first: 1, last: lines, skipped_chars: 0 }),
+        _ if args.full == Some(true) => return Ok(Range { first: 1, last: lines, skipped_chars: 0 }),
         Some(range) => range,
+        None if args.full.is_none() && !limits.needs_range => {
+            return Ok(Range { first: 1, last: lines, skipped_chars: 0 });
+        }
         None => {
             let missing = ArgumentError::is("must be given unless `full` is true").of("range");
             return Err(missing.hint("pass `range: {}` for all lines, or `full: true`"));
@@ -211,7 +214,7 @@ mod tests {
     use crate::disk::FileStamp;
     use crate::families::{Arguments, Body};
 
-    const LIMITS: Limits = Limits { hard_max_chars: 20, default_chunk: 3, max_chunk: 5 };
+    const LIMITS: Limits = Limits { hard_max_chars: 20, default_chunk: 3, max_chunk: 5, needs_range: true };
 
     fn seen(bytes: impl Into<Vec<u8>>) -> Result<FileContent, ReadError> {
         let stamp = FileStamp { device: 0, inode: 0, size: 0, modified_ns: 0, changed_ns: 0 };

@@ -12,8 +12,21 @@ use crate::disk::{ReadDirectory, ReadFile, RelativePath, SymlinkPolicy};
 use crate::families::need::Constant;
 use crate::families::{SessionContext, Tool, ToolEffect};
 
+/// Words that people use and the names have not.
+const SEARCH_HINTS: [(&str, &str); 5] = [
+    ("vault_ls", "files folders notes directory list"),
+    ("vault_create", "note new file write save"),
+    ("vault_read", "note file open content"),
+    ("vault_scan", "note long file chunks page"),
+    ("vault_replace", "note edit change file"),
+];
+
 /// All tools, in the order in which they are listed.
 pub fn table() -> Vec<Tool> {
+    Tool::all_with_long_results(Tool::all_found_by(rows(), &SEARCH_HINTS), &["vault_read", "vault_scan"])
+}
+
+fn rows() -> Vec<Tool> {
     vec![
         Tool::read(
             ("vault_ls", "List vault"),
@@ -45,8 +58,7 @@ pub fn table() -> Vec<Tool> {
         ),
         Tool::read(
             ("vault_read", "Read vault file"),
-            "Use this to read a vault file whole (`full`) or by line range. Give `full: true`, or `range` with 1-based, \
-             inclusive lines. The text ends with whole lines and holds at most 20000 characters; if `truncated`, \
+            "Use this to read a vault file, whole or by line range (`range`: 1-based, inclusive lines). The text ends with whole lines and holds at most 20000 characters; if `truncated`, \
              `next_offset.start_line` is where to go on, and `range.start_char` reads on within one very long line. \
              `hash` identifies the file's state.",
             |args: &ReadArgs, session: &SessionContext| Ok(file(&args.path, args.project_root.as_deref(), session)),

@@ -10,6 +10,7 @@ use crate::arguments;
 use crate::families::error::ArgumentError;
 use crate::families::fields::{Object, object, rows_of};
 use crate::families::shapes::{Shape, any_object, boolean, integer, shape, text};
+use crate::families::statuses;
 
 /// More hits are not given.
 const MAX_HITS: usize = 200;
@@ -158,14 +159,12 @@ fn not_blank(title: String) -> Result<String, ArgumentError> {
     if title.trim().is_empty() { Err(blank()) } else { Ok(title) }
 }
 
-/// One of the four, exactly.
+/// One of the four, or another word for it.
 fn status() -> impl Shape<Value = String> {
     let schema = || json!({ "type": "string", "enum": STATUSES });
     shape(schema, "a status", |value| value.as_str().map(str::to_owned)).then(|status| {
-        match STATUSES.contains(&status.as_str()) {
-            true => Ok(status),
-            false => Err(ArgumentError::is("is not a status").code("INVALID_STATUS")),
-        }
+        let meant = statuses::VIBE.meant(&status).map(str::to_owned);
+        meant.ok_or_else(|| ArgumentError::is("is not a status").code("INVALID_STATUS"))
     })
 }
 
@@ -229,7 +228,11 @@ mod tests {
         for status in STATUSES {
             check(json!({ "status": status }), list(Some(status)));
         }
-        for status in ["", "Done", "in progress", "open"] {
+        for (word, status) in [("Done", "done"), ("in progress", "in-progress"), ("open", "pending"), ("hecha", "done")]
+        {
+            check(json!({ "status": word }), list(Some(status)));
+        }
+        for status in ["", "review", "someday"] {
             check::<ListArgs>(json!({ "status": status }), Err(("INVALID_STATUS", "status")));
         }
         check::<ListArgs>(json!({ "status": 1 }), Err(("INVALID_ARGUMENT", "status")));

@@ -12,7 +12,7 @@ use super::layout::{
     with_extension,
 };
 use super::model::{Document, decoded, in_place};
-use super::needs::{self, ListingResult};
+use super::needs::{self, ListingResult, ProjectListed};
 use super::numbers;
 use super::ops::{DocumentResult, FilesResult, FirstDocumentResult, file_exists, found, plain_text, project_exists};
 use super::status_line::{changed, spliced};
@@ -29,7 +29,7 @@ use crate::text::front_matter;
 use crate::text::hash::hash_of;
 
 /// Where a call works: the tree, and what is in the project.
-type ProjectFiles = (TreeLocation, ListingResult);
+type ProjectFiles = (TreeLocation, ProjectListed);
 
 /// A writing tool's result.
 pub type WriteResult = Result<(Answer, Edit), VibeError>;

@@ -28,8 +28,8 @@ pub enum VibeError {
     InvalidPath { field: &'static str, given: String, why: Cow<'static, str> },
     #[error("`{}` cannot be the name of a project", shortened(project, SHOWN_CHARS))]
     InvalidProjectName { project: String },
-    #[error("there is no project `{project}`")]
-    ProjectNotFound { project: String },
+    #[error("there is no project `{project}`{}", near(nearest))]
+    ProjectNotFound { project: String, nearest: Vec<String> },
     /// With its name as it is on the disk.
     #[error("the project `{project}` exists already")]
     ProjectExists { project: String },
@@ -47,6 +47,10 @@ pub enum VibeError {
     /// The index did not answer.
     #[error("the search index cannot answer: {why}")]
     Index { why: String },
+}
+
+fn near(nearest: &[String]) -> String {
+    if nearest.is_empty() { String::new() } else { format!("; near are `{}`", nearest.join("`, `")) }
 }
 
 impl VibeError {
@@ -160,9 +164,14 @@ impl Coded for VibeError {
                 let hint = "use letters, digits, `-` and `_`, with `.` only inside";
                 ErrorInfo::new("INVALID_PROJECT_NAME", FailureKind::Input, details, hint)
             }
-            Self::ProjectNotFound { project } => {
+            Self::ProjectNotFound { project, nearest } => {
                 let hint = "read `vibe://projects` for the names, or make the project with `init_project`";
-                ErrorInfo::new("PROJECT_NOT_FOUND", FailureKind::Missing, json!({ "project": project }), hint)
+                ErrorInfo::new(
+                    "PROJECT_NOT_FOUND",
+                    FailureKind::Missing,
+                    json!({ "project": project, "nearest": nearest }),
+                    hint,
+                )
             }
             Self::ProjectExists { project } => {
                 let hint = "use the project as it is, or choose another name";

@@ -39,14 +39,15 @@ pub fn facts(path: &str, text: &str) -> DocumentFacts {
         status: status.map(str::to_owned),
         updated: said.updated,
         tags: said.tags.iter().map(|tag| tag.to_string()).collect(),
-        chunks: pieces(text, split.body).into_iter().map(chunk).collect(),
+        chunks: pieces(text, split.body).into_iter().map(with_heading_boost).collect(),
         project: path.project,
         folder: path.folder,
         problem: split.is_over_budget.then_some(OVER_BUDGET),
     }
 }
 
-fn chunk(piece: Chunk) -> Chunk {
+/// With what its heading is worth.
+pub(super) fn with_heading_boost(piece: Chunk) -> Chunk {
     let boost = piece.heading.as_deref().map_or(1.0, boost_of_heading);
     Chunk { boost, ..piece }
 }
@@ -56,7 +57,7 @@ fn boost_of_heading(heading: &str) -> f32 {
     HEADINGS.iter().find(|(_, names)| names.contains(&heading.as_str())).map_or(1.0, |(worth, _)| *worth)
 }
 
-fn boost_of_status(status: Option<&str>) -> f32 {
+pub(super) fn boost_of_status(status: Option<&str>) -> f32 {
     match status {
         Some("in-progress") => 2.0,
         Some("blocked") => 1.8,

@@ -30,6 +30,9 @@ pub mod chunks;
 /// What search may know about a document.
 pub mod facts;
 
+/// Documents as items.
+pub mod items;
+
 /// Numbers in the names of tasks.
 pub mod numbers;
 
@@ -83,6 +86,7 @@ use std::path::Path;
 use trellis_protocol::Failure;
 
 use super::facts::DocumentSource;
+use super::item::ItemFace;
 use super::{ErrorFormat, Family, Notice, ToolNaming};
 use crate::disk::{RelativePath, TreeLocation};
 use crate::families::edit::EditError;
@@ -98,7 +102,7 @@ impl Family for Vibe {
     const NAME: &'static str = "vibe";
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::Success;
     const TOOL_NAMING: ToolNaming = ToolNaming::Prefixed;
-    const INSTRUCTION: &'static str = "vibe: a workspace of Markdown documents (tasks, plans, session notes …) in projects: \
+    const INSTRUCTION: &'static str = "a workspace of Markdown documents (tasks, plans, session notes …) in projects: \
                                  search it, read and write documents, number tasks, log sessions.";
 
     fn tools() -> Vec<Tool> {
@@ -111,6 +115,10 @@ impl Family for Vibe {
 
     fn documents() -> Option<DocumentSource> {
         Some(facts::DOCUMENTS)
+    }
+
+    fn items() -> Option<ItemFace> {
+        Some(items::FACE)
     }
 
     fn notices(path: &Path, kind: ChangeKind) -> Vec<Notice> {

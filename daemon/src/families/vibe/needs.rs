@@ -16,7 +16,7 @@ use crate::disk::{
 };
 use crate::families::SessionContext;
 use crate::families::error::CommonError;
-use crate::families::need::Constant;
+use crate::families::need::{AndThen, Constant};
 
 /// Deeper directories are not walked.
 const MAX_LISTING_DEPTH: usize = 24;
@@ -24,8 +24,12 @@ const MAX_LISTING_DEPTH: usize = 24;
 /// A listing as it was seen.
 pub type ListingResult = Result<Vec<DirectoryEntry>, ReadError>;
 
+/// A project, and all of them if it is not there: one of those may have been meant.
+pub type ProjectListing = AndThen<ReadDirectory, Box<dyn FnOnce(&ListingResult) -> Option<ReadDirectory>>>;
+pub type ProjectListed = (ListingResult, Option<ListingResult>);
+
 /// Where a call works: the tree, and the project in it.
-pub type ProjectNeed = (Constant<TreeLocation>, ReadDirectory);
+pub type ProjectNeed = (Constant<TreeLocation>, ProjectListing);
 /// The project, and the first of the files that may be meant; none if its name is wrong.
 pub type FirstFileNeed = (ProjectNeed, Option<ReadFirstFile>);
 /// Where a file goes: the file itself, and who lives beside it; none if its name is wrong.
@@ -39,7 +43,13 @@ pub fn may_write(session: &SessionContext) -> Result<(), VibeError> {
 /// The tree and a project in it.
 pub fn ground(project: &str, session: &SessionContext) -> Result<ProjectNeed, VibeError> {
     let (place, path) = (place(session), project_path(project)?);
-    Ok((Constant(place.clone()), listing(&place, Some(path))))
+    Ok((Constant(place.clone()), project_listing(&place, path)))
+}
+
+/// Whether a project is there.
+pub fn project_listing(place: &TreeLocation, project: RelativePath) -> ProjectListing {
+    let all = listing(place, None);
+    AndThen(listing(place, Some(project)), Box::new(move |seen: &ListingResult| seen.is_err().then_some(all)))
 }
 
 /// One level of a directory.

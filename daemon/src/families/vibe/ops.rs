@@ -4,11 +4,12 @@
 use serde_json::{Value, json};
 
 use super::arguments::{ListArgs, PlanArgs, ReadArgs};
+use super::complete::projects;
 use super::error::{VibeError, named};
 use super::layout::{DocumentPath, in_folder, names_meant, with_extension};
 use super::metadata::DeclaredMetadata;
 use super::model::{Document, decoded, shown};
-use super::needs::{self, ListingResult};
+use super::needs::{self, ProjectListed};
 use super::plan::Plan;
 use super::workspace::{Files, WorkspaceDocument, entries};
 use crate::clock::Now;
@@ -17,6 +18,7 @@ use crate::families::Answer;
 use crate::families::error::CommonError;
 use crate::text::front_matter;
 use crate::text::hash::hash_of;
+use crate::text::nearest::nearest_few;
 
 /// A file as it was seen.
 pub type DocumentResult = Result<FileContent, ReadError>;
@@ -24,14 +26,17 @@ pub type DocumentResult = Result<FileContent, ReadError>;
 pub type FirstDocumentResult = Option<(usize, DocumentResult)>;
 
 /// What a reading tool gets: the listing of the project, and the document.
-type ReadOutput = (ListingResult, FirstDocumentResult);
+type ReadOutput = (ProjectListed, FirstDocumentResult);
 /// Models as they were seen.
 pub type DocumentsResult = Result<Vec<ModelInTree<Document>>, ReadError>;
 /// Models and other files as they were seen.
 pub type FilesResult = Result<FilesInTree<Document>, ReadError>;
 
+/// Names that may have been meant, at most.
+const MAX_NEAREST: usize = 3;
+
 /// Whether the project is there.
-pub fn project_exists(project: &str, listed: ListingResult) -> Result<(), VibeError> {
+pub fn project_exists(project: &str, (listed, all): ProjectListed) -> Result<(), VibeError> {
     match listed {
         Ok(_) => Ok(()),
         Err(
@@ -40,7 +45,12 @@ pub fn project_exists(project: &str, listed: ListingResult) -> Result<(), VibeEr
             | ReadError::IsFile
             | ReadError::NotRegular
             | ReadError::IsDirectory,
-        ) => Err(VibeError::ProjectNotFound { project: project.to_owned() }),
+        ) => {
+            let all = all.map(projects).unwrap_or_default();
+            let nearest = nearest_few(project, all.iter().map(String::as_str), MAX_NEAREST);
+            let nearest = nearest.into_iter().map(str::to_owned).collect();
+            Err(VibeError::ProjectNotFound { project: project.to_owned(), nearest })
+        }
         Err(ReadError::OutsideTree | ReadError::SymlinkRefused) => {
             Err(VibeError::path("project", project, "a link leads out of the workspace"))
         }
@@ -104,13 +114,18 @@ pub fn read_doc((listed, seen): ReadOutput, args: &ReadArgs, now: &Now) -> Resul
     project_exists(&args.project, listed)?;
     needs::readable(args)?;
     let (at, _, seen) = found(args, seen)?;
-    let (said, content) = said(&at, &seen)?;
+    document_json(&at, &seen, now)
+}
+
+/// A document with what it says about itself.
+pub fn document_json(at: &DocumentPath, seen: &FileContent, now: &Now) -> Result<Value, VibeError> {
+    let (said, content) = said(at, seen)?;
     Ok(json!({
         "project": at.project,
         "folder": at.folder,
         "filename": at.filename,
         "path": at.path(),
-        "metadata": said.metadata(&at, seen.stamp.modified_ns, &now.zone).json(),
+        "metadata": said.metadata(at, seen.stamp.modified_ns, &now.zone).json(),
         "content": content,
         "hash": hash_of(&seen.bytes),
     }))
@@ -141,7 +156,7 @@ pub fn task_texts(place: &TreeLocation, args: &ListArgs, seen: &DocumentsResult)
 
 /// Tasks of one project or of all.
 pub fn list_tasks(
-    (listed, (seen, texts)): (Option<ListingResult>, (DocumentsResult, Vec<DocumentResult>)),
+    (listed, (seen, texts)): (Option<ProjectListed>, (DocumentsResult, Vec<DocumentResult>)),
     args: &ListArgs,
     now: &Now,
 ) -> Result<Answer, VibeError> {

@@ -7,13 +7,13 @@ use super::complete::completion;
 use super::error::VibeError;
 use super::layout::{place, project_path};
 use super::model::shown;
-use super::needs::{self, ListingResult};
+use super::needs::{self, ProjectListed, ProjectListing};
 use super::ops::{DocumentResult, DocumentsResult, models, project_exists};
 use super::search;
 use super::session_start::{self, Focus};
 use super::workspace::{Project, WorkspaceDocument, entries};
 use crate::clock::Now;
-use crate::disk::{ReadDirectory, ReadFile, ReadModelsInTree, RelativePath, TreeLocation};
+use crate::disk::{ReadFile, ReadModelsInTree, RelativePath, TreeLocation};
 use crate::families::facts::{Hit, Hits, SearchError, SearchRequest};
 use crate::families::need::{AndThen, Constant, CurrentTime};
 use crate::families::{Prompt, PromptArgument, PromptText, SessionContext, two_phase};
@@ -89,14 +89,14 @@ fn session_start() -> Prompt {
     }
 }
 
-type PromptNeed = (ReadDirectory, ReadModelsInTree<super::model::Document>, CurrentTime);
-type PromptOutput = (ListingResult, DocumentsResult, Now);
+type PromptNeed = (ProjectListing, ReadModelsInTree<super::model::Document>, CurrentTime);
+type PromptOutput = (ProjectListed, DocumentsResult, Now);
 
 /// The project and its documents, at one moment.
 fn looked(given: &PromptArguments, session: &SessionContext) -> Result<(TreeLocation, PromptNeed), VibeError> {
     let path = project_path(&argument(given, "project"))?;
     let place = place(session);
-    let looked = (needs::listing(&place, Some(path.clone())), needs::documents(&place, Some(path)), CurrentTime);
+    let looked = (needs::project_listing(&place, path.clone()), needs::documents(&place, Some(path)), CurrentTime);
     Ok((place, looked))
 }
 

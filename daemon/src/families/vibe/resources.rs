@@ -50,7 +50,7 @@ fn one() -> Resource {
         |variables: &UriVariables, session: &SessionContext| {
             let path = project_path(&variable(variables, "name"))?;
             let place = place(session);
-            let looked = (needs::listing(&place, Some(path.clone())), needs::files(&place, Some(path)));
+            let looked = (needs::project_listing(&place, path.clone()), needs::files(&place, Some(path)));
             Ok((Constant(place.clone()), needs::real_root(&place), looked))
         },
         |(place, root, (listed, seen)), variables, now| {
@@ -79,7 +79,7 @@ fn document() -> Resource {
     );
     let resource = Resource::new(
         (uris::DOCUMENT, "document"),
-        ("Document", "One document or text file with its metadata, as read_doc gives it."),
+        ("Document", "One document or text file with its metadata, as it is read by tools."),
         JSON,
         read,
     );

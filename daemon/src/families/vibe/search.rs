@@ -6,7 +6,7 @@ use serde_json::json;
 use super::arguments::{ReindexArgs, SearchArgs};
 use super::error::VibeError;
 use super::layout::{DocumentPath, place, project_path};
-use super::needs::{self, ListingResult};
+use super::needs::{self, ProjectListed};
 use super::ops::project_exists;
 use crate::clock::Now;
 use crate::disk::{ReadError, TreeLocation};
@@ -25,7 +25,7 @@ pub fn search() -> Tool {
         |args: &SearchArgs, session: &SessionContext| {
             let place = place(session);
             let project = args.project.as_deref().map(project_path).transpose()?;
-            let listing = project.map(|project| needs::listing(&place, Some(project)));
+            let listing = project.map(|project| needs::project_listing(&place, project));
             let asks = needs::searchable(args.folder.as_deref()).is_ok();
             let SearchArgs { query, project, folder, limit } = args.clone();
             let search = asks.then_some(SearchRequest { family: FAMILY, place, query, project, folder, limit });
@@ -43,7 +43,7 @@ pub fn in_project(place: TreeLocation, project: &str, words: &str, limit: usize)
 
 type SearchOutput = Option<Result<Hits, SearchError>>;
 
-fn found((listed, searched): (Option<ListingResult>, SearchOutput), args: &SearchArgs) -> Result<Answer, VibeError> {
+fn found((listed, searched): (Option<ProjectListed>, SearchOutput), args: &SearchArgs) -> Result<Answer, VibeError> {
     if let (Some(project), Some(listed)) = (&args.project, listed) {
         project_exists(project, listed)?;
     }
@@ -51,7 +51,13 @@ fn found((listed, searched): (Option<ListingResult>, SearchOutput), args: &Searc
     let hits = answered(searched.unwrap_or_else(|| Ok(Hits::default())))?;
     let results = hits.hits.iter().filter_map(result).collect();
     let rebuilding = hits.progress.map(|(done, total)| CatchUpNote { done, total });
-    Ok(Answer::object(SearchAnswer { query: &args.query, total_matches: hits.total, results, rebuilding }))
+    Ok(Answer::object(SearchAnswer {
+        query: &args.query,
+        total_matches: hits.total,
+        results,
+        rebuilding,
+        relaxed: hits.is_relaxed,
+    }))
 }
 
 /// What `search` answers.
@@ -62,6 +68,9 @@ struct SearchAnswer<'a> {
     results: Vec<SearchRow<'a>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     rebuilding: Option<CatchUpNote>,
+    /// Not all terms were found.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    relaxed: bool,
 }
 
 #[derive(Serialize)]
@@ -129,7 +138,7 @@ pub fn reindex() -> Tool {
             |args: &ReindexArgs, session: &SessionContext| {
                 let place = place(session);
                 let path = args.project.as_deref().map(project_path).transpose()?;
-                let listing = path.map(|path| needs::listing(&place, Some(path)));
+                let listing = path.map(|path| needs::project_listing(&place, path));
                 let (project, full) = (args.project.clone(), args.full);
                 let reindex = ReindexRequest { family: FAMILY, place, project, full };
                 Ok((listing, (CurrentTime, reindex, CurrentTime)))
@@ -142,7 +151,7 @@ pub fn reindex() -> Tool {
 type TimedReindex = (Now, Result<ReindexCounts, SearchError>, Now);
 
 fn compared(
-    (listed, (before, said, after)): (Option<ListingResult>, TimedReindex),
+    (listed, (before, said, after)): (Option<ProjectListed>, TimedReindex),
     args: &ReindexArgs,
 ) -> Result<Answer, VibeError> {
     if let (Some(project), Some(listed)) = (&args.project, listed) {

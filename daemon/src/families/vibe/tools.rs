@@ -15,8 +15,28 @@ const CREATES: ToolEffect = ToolEffect::Writes { destructive: false, idempotent:
 /// Replaces something; once more is no more.
 const REPLACES: ToolEffect = ToolEffect::Writes { destructive: true, idempotent: true };
 
+/// Words that people use and the names have not.
+const SEARCH_HINTS: [(&str, &str); 12] = [
+    ("search", "memory remember find notes recall what did we"),
+    ("read_doc", "note document memory show content"),
+    ("list_tasks", "todo work open pending status"),
+    ("get_plan", "roadmap steps progress"),
+    ("create_doc", "note remember write save memory new"),
+    ("update_doc", "edit overwrite rewrite note"),
+    ("create_task", "todo new work ticket"),
+    ("update_task_status", "done finish block start progress"),
+    ("create_plan", "roadmap steps milestones"),
+    ("log_session", "diary journal summary remember handover"),
+    ("reindex", "search stale rebuild refresh"),
+    ("init_project", "start new workspace folder"),
+];
+
 /// All tools, in the order in which they are listed.
 pub fn table() -> Vec<Tool> {
+    Tool::all_with_long_results(Tool::all_found_by(rows(), &SEARCH_HINTS), &["read_doc", "get_plan"])
+}
+
+fn rows() -> Vec<Tool> {
     let mut tools = vec![search::search(), read_doc(), list_tasks(), get_plan()];
     tools.extend([create_doc(), update_doc(), create_task(), update_task_status(), create_plan(), log_session()]);
     tools.extend([search::reindex(), init_project()]);
@@ -41,7 +61,7 @@ fn list_tasks() -> Tool {
         |args: &ListArgs, session: &SessionContext| {
             let place = place(session);
             let project = args.project.as_deref().map(project_path).transpose()?;
-            let listing = project.clone().map(|project| needs::listing(&place, Some(project)));
+            let listing = project.clone().map(|project| needs::project_listing(&place, project));
             let tasks = needs::tasks(&place, project.as_ref());
             let args = args.clone();
             Ok((listing, AndThen(tasks, move |seen: &_| ops::task_texts(&place, &args, seen))))

@@ -63,6 +63,9 @@ pub mod tools;
 /// The format as texts to read.
 pub mod resources;
 
+/// Plans and their tasks as items.
+pub mod items;
+
 /// What can go wrong.
 pub mod error;
 
@@ -73,6 +76,7 @@ mod properties;
 use serde_json::{Map, Value};
 use trellis_protocol::Failure;
 
+use super::item::ItemFace;
 use super::{ErrorFormat, Family, ToolNaming};
 use crate::disk::RelativePath;
 use crate::families::edit::EditError;
@@ -87,7 +91,7 @@ impl Family for Vine {
     const ERROR_FORMAT: ErrorFormat = ErrorFormat::Text;
     const TOOL_NAMING: ToolNaming = ToolNaming::Own;
     const UNKNOWN_URI_IS_INVALID_PARAMS: bool = true;
-    const INSTRUCTION: &'static str = "vine_*: plans as task graphs in .vine files: vine_next says what can start, vine_write \
+    const INSTRUCTION: &'static str = "plans as task graphs in .vine files: vine_next says what can start, vine_write \
                                  changes statuses, tasks and dependencies, vine_expand takes in another plan.";
 
     const PROJECT_MARKS: &'static [&'static str] = &["*.vine"];
@@ -98,6 +102,10 @@ impl Family for Vine {
 
     fn resources() -> Vec<Resource> {
         resources::table()
+    }
+
+    fn items() -> Option<ItemFace> {
+        Some(items::FACE)
     }
 
     fn read_only() -> Failure {

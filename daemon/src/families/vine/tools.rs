@@ -13,8 +13,20 @@ use crate::disk::{
 use crate::families::need::{AndThen, Constant, Need};
 use crate::families::{SessionContext, Tool, ToolEffect};
 
+/// Words that people use and the names have not.
+const SEARCH_HINTS: [(&str, &str); 4] = [
+    ("vine_read", "plan graph dependencies tree"),
+    ("vine_next", "what can start now plan ready"),
+    ("vine_write", "plan status task dependency graph"),
+    ("vine_expand", "plan reference subplan import"),
+];
+
 /// All tools, in the order in which they are listed.
 pub fn table() -> Vec<Tool> {
+    Tool::all_found_by(rows(), &SEARCH_HINTS)
+}
+
+fn rows() -> Vec<Tool> {
     vec![
         Tool::read(
             ("vine_read", "Read plan"),

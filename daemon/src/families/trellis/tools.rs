@@ -1,0 +1,68 @@
+//! The table of tools.
+
+use super::arguments::{Lenient, ListArgs, OpenArgs, RecallArgs};
+use super::error::TrellisError;
+use super::ops::{self, Below};
+use super::{model, open, recall};
+use crate::families::item_set::{ItemScope, ItemSet, ItemsError, ItemsRequest, OpenRequest, OpenedUri};
+use crate::families::recall::{RecallError, Recalled};
+use crate::families::{Answer, Tool};
+
+/// Words that people use and the names have not.
+const SEARCH_HINTS: [(&str, &str); 3] = [
+    ("recall", "search memory remember find note decision task why"),
+    ("open", "read note task decision memory by address"),
+    ("list", "what tasks decisions notes memory work next"),
+];
+
+pub fn table() -> Vec<Tool> {
+    Tool::all_with_long_results(Tool::all_found_by(rows(), &SEARCH_HINTS), &["open"])
+}
+
+fn rows() -> Vec<Tool> {
+    vec![
+        Tool::read(
+            ("recall", "Recall"),
+            "Search everything that was ever noted, decided or planned, in all projects, by words or as a question. Hits \
+             carry the address to open, the status, and what replaced them.",
+            |Lenient(args): &Lenient<RecallArgs>, _| Ok(recall::request(args)?),
+            |recalled: Result<Recalled, RecallError>, Lenient(args), _| {
+                let recalled = recalled.map_err(TrellisError::recall)?;
+                Ok(recall::answer(&recalled, args)?)
+            },
+        )
+        .always_loaded(),
+        Tool::read(
+            ("open", "Open an item"),
+            "Read one task, decision, plan, note, card or file by its address, with its status, links and context. Long \
+             texts come in pages; #heading or #L10-20 reads a part.",
+            |Lenient(args): &Lenient<OpenArgs>, _| Ok(OpenRequest { uri: args.uri.clone() }),
+            |opened: Result<OpenedUri, ItemsError>, Lenient(args), _| match opened
+                .map_err(|error| TrellisError::of(error, &args.uri))?
+            {
+                OpenedUri::Item(opened) => Ok(open::open(&opened, args)?),
+                OpenedUri::Resource(resource) => Ok(model::resource(&resource, args)?),
+            },
+        ),
+        Tool::read(
+            ("list", "List items"),
+            "List what there is to do, decide or read: tasks, decisions, plans, notes and cards of this project or all. \
+             Work in progress comes first; filter by kind, lane, tag or text.",
+            |Lenient(args): &Lenient<ListArgs>, _| {
+                let below = args.under.as_deref().map(Below::parse).transpose()?;
+                // An address says in which project it is.
+                let scope = match (&below, &args.project) {
+                    (Some(below), ItemScope::Own) => below.scope(),
+                    (_, scope) => scope.clone(),
+                };
+                Ok(ItemsRequest { scope })
+            },
+            |set: Result<ItemSet, ItemsError>, Lenient(args), _| -> Result<Answer, _> {
+                let below = args.under.as_deref().map(Below::parse).transpose()?;
+                let set = set.map_err(|error| TrellisError::of(error, ""))?;
+                Ok(ops::list(&set, args, below.as_ref())?)
+            },
+        )
+        .with_minor_arguments(&["family", "tag", "text", "ready", "sort", "budget"]),
+    ]
+}

@@ -22,6 +22,8 @@ fn what_is_in_flight_is_answered_before_the_daemon_leaves() {
         let body = json!({ "path": format!("n{number}.md"), "content": "x" }).to_string();
         line.write(&json.bytes("POST", "/tools/vault_create", Some(body.as_bytes())));
     }
+    // One thread serves: once this is answered, it has read what came before.
+    assert!(home.trellisd(&["status"]).status.success());
     let began = Instant::now();
     assert!(home.trellisd(&["stop"]).status.success());
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());

@@ -161,15 +161,15 @@ impl ArchiveContext {
                 Err(error) => tracing::warn!(%error, "a displaced file could not be put away"),
             }
         }
-        if let Some(mark) = &displaced.mark {
-            mark.void();
-        }
         // An old text that finds no place in the journal must not stay in the user's tree either.
-        if displaced.temp.staged_in == StagedIn::Beside
+        let is_gone = displaced.temp.staged_in == StagedIn::Beside
             && matches!(displaced.temp.digest(), Ok(Some(digest)) if digest == displaced.digest)
-        {
-            let NameIn { directory, name } = displaced.temp.as_name();
-            let _ = self.syscalls.remove(directory, name);
+            && {
+                let NameIn { directory, name } = displaced.temp.as_name();
+                self.syscalls.remove(directory, name).is_ok()
+            };
+        if !is_gone {
+            displaced.mark.iter().for_each(|mark| mark.void());
         }
     }
 }

@@ -391,8 +391,13 @@ fn outcome(files: &mut [CutOffFile], is_stale: bool) -> Result<RecoveryOutcome, 
             RenameEvidence::Unclear => is_clear = false,
         }
     }
+    if before.is_empty() && is_clear {
+        return Ok(RecoveryOutcome::Applied);
+    }
     if before.is_empty() {
-        return Ok(if is_clear { RecoveryOutcome::Applied } else { RecoveryOutcome::Unknown });
+        // Half of it must not stay, whatever became of the rest.
+        take_back(&after)?;
+        return Ok(RecoveryOutcome::Unknown);
     }
     if is_clear && !is_stale && roll_forward(&mut before)? {
         return Ok(RecoveryOutcome::Applied);

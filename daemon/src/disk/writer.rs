@@ -288,6 +288,7 @@ impl AtomicWriter {
         if !finished.is_empty() {
             let _ = self.journal.append_finished(finished);
         }
+        self.journal.close();
     }
 
     /// Before our first temp file, our id is noted: the sweep after a crash must know whose it is.

@@ -66,7 +66,9 @@ pub struct Journal {
     keeper: Keeper,
     /// Writes that were aborted, by the name of their first temp file, until their segment is settled.
     aborted: Mutex<HashSet<String>>,
-    /// Wakes the thread that forgets.
+    /// Held while the thread that forgets is at work.
+    is_closed: Mutex<bool>,
+    /// Wakes that thread.
     wake: Mutex<Option<Sender<()>>>,
     /// Files that a person should know about.
     problems: Mutex<Vec<String>>,
@@ -122,6 +124,7 @@ impl Journal {
             run: run.to_owned(),
             keeper: Keeper::new(directory, epoch_millis()),
             aborted: Mutex::default(),
+            is_closed: Mutex::default(),
             wake: Mutex::default(),
             problems: Mutex::default(),
         })

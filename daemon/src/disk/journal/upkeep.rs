@@ -43,11 +43,16 @@ impl Journal {
         let run = move || {
             let mut is_due = true;
             while let Some(journal) = journal.upgrade() {
+                let is_closed = journal.is_closed.lock();
+                if *is_closed {
+                    return;
+                }
                 if is_due {
                     journal.look_at_clock(epoch_millis());
                 } else {
                     journal.make_room(0);
                 }
+                drop(is_closed);
                 drop(journal);
                 is_due = match woken.recv_timeout(PRUNE_INTERVAL) {
                     Ok(()) => false,
@@ -59,6 +64,12 @@ impl Journal {
         if let Err(error) = std::thread::Builder::new().name("journal".into()).spawn(run) {
             tracing::warn!(%error, "the journal is pruned only when it is full");
         }
+    }
+
+    /// Nothing is settled or forgotten afterwards: the next daemon may read the journal.
+    pub fn close(&self) {
+        *self.is_closed.lock() = true;
+        self.wake.lock().take();
     }
 
     /// Takes the time, and forgets what has become too old.

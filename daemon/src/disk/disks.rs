@@ -20,7 +20,7 @@ use super::filesystem::lacks_events;
 /// A directory that has not answered by then is silent.
 pub const PROBE_TIMEOUT: Duration = Duration::from_millis(500);
 /// Work in a directory that takes longer makes somebody ask whether it answers.
-pub const PATIENCE: Duration = Duration::from_millis(250);
+pub const SLOW_CALL_TIME: Duration = Duration::from_millis(250);
 /// Calls that work in one directory at once; others wait.
 const MAX_CALLS: usize = 16;
 /// How long a call waits for its turn.
@@ -132,7 +132,7 @@ impl Disks {
         let work = move || drop(done.send(work()));
         std::thread::Builder::new().name("apart".into()).spawn(work).ok()?;
         loop {
-            match wait.recv_timeout(PATIENCE) {
+            match wait.recv_timeout(SLOW_CALL_TIME) {
                 Ok(output) => return Some(output),
                 Err(error) if error.is_disconnected() => return None,
                 Err(_) if !self.answers(directory) => return None,
@@ -146,7 +146,7 @@ impl Disks {
         let mut calls = self.calls.lock();
         while calls.get(directory).is_some_and(|calls| *calls >= MAX_CALLS) {
             // It is not told when a directory falls silent, so it looks.
-            self.call_ended.wait_for(&mut calls, PATIENCE);
+            self.call_ended.wait_for(&mut calls, SLOW_CALL_TIME);
             if self.is_silent(directory) || Instant::now() >= end {
                 return false;
             }

@@ -25,7 +25,7 @@ mod target_directory;
 mod temp;
 pub(crate) mod writer;
 
-pub use disks::{DiskWork, Disks, PATIENCE, PROBE_TIMEOUT};
+pub use disks::{DiskWork, Disks, PROBE_TIMEOUT, SLOW_CALL_TIME};
 #[cfg(test)]
 pub(crate) use fetch::TestDisk;
 pub use fetch::{DiskReader, DiskRequest, InlineAttempt, ReadMode, UnverifiedReads};

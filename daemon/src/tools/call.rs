@@ -16,7 +16,7 @@ use trellis_protocol::{Failure, FailureKind};
 use super::ClientSession;
 use crate::clock::Now;
 use crate::disk::journal::CallId;
-use crate::disk::{Digest, DiskWork, InlineAttempt, PATIENCE, ReadMode};
+use crate::disk::{Digest, DiskWork, InlineAttempt, ReadMode, SLOW_CALL_TIME};
 use crate::engine::Engine;
 use crate::engine::commit::WriteCall;
 use crate::engine::recovery::unless_refused;
@@ -223,7 +223,7 @@ enum Patience {
 /// Ends when a disk does not answer on which a call has been working for long.
 async fn falls_silent(work: &DiskWork) {
     loop {
-        tokio::time::sleep(PATIENCE).await;
+        tokio::time::sleep(SLOW_CALL_TIME).await;
         if work.ask() {
             return;
         }

@@ -17,7 +17,7 @@ use super::events::EventSource;
 use super::state::has_more_directories;
 use super::thread::{WarnedTree, WatcherCommand};
 use crate::disk::filesystem::lacks_events;
-use crate::disk::{PATIENCE, PROBE_TIMEOUT};
+use crate::disk::{PROBE_TIMEOUT, SLOW_CALL_TIME};
 
 /// How long the watcher thread waits for a new tree to be known as one that it can have.
 pub(super) const PLACEMENT_TIMEOUT: Duration = Duration::from_millis(20);
@@ -73,7 +73,7 @@ impl ApartTree {
 
     /// When somebody has to see whether its disk answers.
     pub(super) fn due(&self) -> Option<Instant> {
-        self.activity.since.lock().map(|since| (since + PATIENCE).max(self.checked + PROBE_TIMEOUT))
+        self.activity.since.lock().map(|since| (since + SLOW_CALL_TIME).max(self.checked + PROBE_TIMEOUT))
     }
 
     /// Has its disk asked if that is due. Returns whether it has just been found not to answer.

@@ -57,7 +57,7 @@ pub use state::TreeState;
 use thread::{WarnedTree, WatcherCommand, WatcherThread, not_answering};
 use watched_tree::SeenChange;
 
-use crate::disk::{Disks, FileStamp, PATIENCE};
+use crate::disk::{Disks, FileStamp, SLOW_CALL_TIME};
 
 /// A polled tree whose scan takes longer is not scanned for a search; it is as fresh as its last scan.
 const MAX_SCAN_PER_SEARCH: Duration = Duration::from_millis(500);
@@ -258,7 +258,7 @@ impl Trees {
     /// What a thread answers that looks at a tree; none if it takes too long, or the tree's disk does not answer.
     fn wait_while_answering<T>(&self, tree: &Path, wait: &Receiver<T>, deadline: Instant) -> Option<T> {
         loop {
-            match wait.recv_deadline(deadline.min(Instant::now() + PATIENCE)) {
+            match wait.recv_deadline(deadline.min(Instant::now() + SLOW_CALL_TIME)) {
                 Ok(answer) => return Some(answer),
                 Err(RecvTimeoutError::Disconnected) => return None,
                 Err(RecvTimeoutError::Timeout) => {

@@ -35,7 +35,7 @@ use parking_lot::Mutex;
 pub use clock::RetentionClock;
 pub use record::{CallId, ChangeRecord, JournalFile, JournalRecord, RecordedAnswer};
 pub use retention::JournalRetention;
-use retention::Keeper;
+use retention::RetainedFiles;
 use segment::SEGMENT_HEADER_BYTES;
 
 use super::Digest;
@@ -63,7 +63,7 @@ pub struct Journal {
     retired: Mutex<Vec<RetiredSegment>>,
     segments: AtomicU64,
     run: String,
-    keeper: Keeper,
+    retained: RetainedFiles,
     /// Writes that were aborted, by the name of their first temp file, until their segment is settled.
     aborted: Mutex<HashSet<String>>,
     /// Held while the thread that forgets is at work.
@@ -122,7 +122,7 @@ impl Journal {
             retired: Mutex::default(),
             segments: AtomicU64::new(0),
             run: run.to_owned(),
-            keeper: Keeper::new(directory, epoch_millis()),
+            retained: RetainedFiles::new(directory, epoch_millis()),
             aborted: Mutex::default(),
             is_closed: Mutex::default(),
             wake: Mutex::default(),
@@ -175,7 +175,7 @@ impl Journal {
         self.syscalls.write_at(&segment.file, &record, segment.end)?;
         self.syscalls.fdatasync(&segment.file)?;
         segment.end += record.len() as u64;
-        self.keeper.add(segment.end.saturating_sub(LOG_SEGMENT_BYTES as u64));
+        self.retained.add(segment.end.saturating_sub(LOG_SEGMENT_BYTES as u64));
         let ticket = segment.open_writes.clone();
         if segment.end + MIN_FREE_BYTES as u64 > LOG_SEGMENT_BYTES as u64 {
             self.retire(segment);
@@ -196,9 +196,9 @@ impl Journal {
     /// A new segment; if the disk is full, the journal makes room for it.
     fn new_segment(&self) -> io::Result<LogSegment> {
         let made = self.with_room(|| self.try_new_segment())?;
-        self.keeper.add(LOG_SEGMENT_BYTES as u64);
-        let bound = self.keeper.limits().bytes;
-        match self.keeper.bytes() {
+        self.retained.add(LOG_SEGMENT_BYTES as u64);
+        let bound = self.retained.limits().bytes;
+        match self.retained.bytes() {
             bytes if bytes > bound + bound / 20 => self.make_room(0),
             bytes if bytes > bound => {
                 // One that is awake already sees it, too.

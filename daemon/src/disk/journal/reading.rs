@@ -18,7 +18,7 @@ impl Journal {
     /// Records that recovery has gone through, no older than this, oldest first.
     pub fn recovered(&self, age: Duration) -> io::Result<Vec<JournalRecord>> {
         let mut files = self.files("done-")?;
-        files.retain(|path| self.keeper.clock.age(path) <= age);
+        files.retain(|path| self.retained.clock.age(path) <= age);
         Ok(self.read_all(&files))
     }
 
@@ -122,7 +122,7 @@ impl Journal {
     pub(super) fn rename_settled(&self, name: &str) -> io::Result<()> {
         let settled = self.directory.join(name.replacen("lane-", "done-", 1));
         state_files::rename(&self.directory.join(name), &settled)?;
-        self.keeper.clock.mark(&settled)
+        self.retained.clock.mark(&settled)
     }
 }
 

@@ -37,7 +37,7 @@ pub(super) enum RoomFor {
 }
 
 #[derive(Debug)]
-pub(super) struct Keeper {
+pub(super) struct RetainedFiles {
     pub(super) clock: Arc<RetentionClock>,
     limits: Mutex<JournalRetention>,
     /// Of everything in the journal's directory; it may be too high, until somebody counts again.
@@ -45,7 +45,7 @@ pub(super) struct Keeper {
     pruning: Mutex<()>,
 }
 
-impl Keeper {
+impl RetainedFiles {
     pub(super) fn new(directory: &Path, wall: i64) -> Self {
         let clock = Arc::new(RetentionClock::open(directory, wall));
         Self { clock, limits: Mutex::default(), bytes: AtomicI64::new(0), pruning: Mutex::default() }

@@ -23,20 +23,20 @@ const PRUNE_INTERVAL: Duration = Duration::from_secs(60 * 60);
 impl Journal {
     /// A text of so many bytes has come to its place, or would have come if it were not there: it is kept from now on.
     pub fn note_kept(&self, place: &Path, new_bytes: u64) {
-        self.keeper.add(new_bytes);
-        if let Err(error) = self.keeper.clock.mark(place) {
+        self.retained.add(new_bytes);
+        if let Err(error) = self.retained.clock.mark(place) {
             tracing::debug!(%error, "a kept text is counted from when it is seen next");
         }
     }
 
     /// The clock by which things are kept.
     pub fn clock(&self) -> &Arc<RetentionClock> {
-        &self.keeper.clock
+        &self.retained.clock
     }
 
     /// Keeps to these limits from now on, also without anybody asking: a thread looks after it.
     pub fn start_retention(self: &Arc<Self>, limits: JournalRetention) {
-        self.keeper.set_limits(limits);
+        self.retained.set_limits(limits);
         let (wake, woken) = crossbeam_channel::bounded(1);
         *self.wake.lock() = Some(wake);
         let journal = Arc::downgrade(self);
@@ -74,7 +74,7 @@ impl Journal {
 
     /// Takes the time, and forgets what has become too old.
     fn look_at_clock(&self, wall: i64) {
-        if let Err(error) = self.keeper.clock.look(wall) {
+        if let Err(error) = self.retained.clock.look(wall) {
             tracing::debug!(%error, "the journal's clock could not be kept");
         }
         self.retire_idle();
@@ -89,7 +89,7 @@ impl Journal {
 
     /// Whether so many bytes more would be too much; cheap.
     pub fn is_full_with(&self, more: u64) -> bool {
-        self.keeper.bytes() + more > self.keeper.limits().bytes
+        self.retained.bytes() + more > self.retained.limits().bytes
     }
 
     /// Does something that takes room on the journal's disk. If there is none, the journal makes some, once.
@@ -104,7 +104,7 @@ impl Journal {
     fn give_way(&self) -> bool {
         self.retire_idle();
         self.settle_retired();
-        self.prune(RoomFor::Others((self.keeper.bytes() / 10).max(4 * LOG_SEGMENT_BYTES as u64)))
+        self.prune(RoomFor::Others((self.retained.bytes() / 10).max(4 * LOG_SEGMENT_BYTES as u64)))
     }
 
     fn prune(&self, room: RoomFor) -> bool {
@@ -112,7 +112,7 @@ impl Journal {
         let is_kept =
             |path: &PathBuf| [DONE_PREFIX, BROKEN_PREFIX].iter().any(|kept| file_name(path).starts_with(kept));
         let (records, others): (Vec<_>, Vec<_>) = entries.partition(is_kept);
-        self.keeper.prune((&records, &displaced_texts(&self.directory.join("old"))), &others, room)
+        self.retained.prune((&records, &displaced_texts(&self.directory.join("old"))), &others, room)
     }
 
     fn retire_idle(&self) {

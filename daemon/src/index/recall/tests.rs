@@ -18,13 +18,13 @@ const STAMP: FileStamp = FileStamp { device: 1, inode: 1, size: 1, modified_ns: 
 
 /// Files of some trees, all in the overlay.
 #[derive(Debug)]
-struct Shelf {
+struct TestCorpus {
     trees: Vec<RecallTree>,
     files: Vec<(usize, &'static str, String, i128)>,
     replacements: HashMap<(usize, String), (usize, String)>,
 }
 
-impl ItemLinks for Shelf {
+impl ItemLinks for TestCorpus {
     fn replacement(&self, place: &ItemPlace) -> Option<ItemPlace> {
         let (tree, path) = self.replacements.get(&(place.tree, place.path.to_string()))?;
         Some(ItemPlace { tree: *tree, path: path.as_str().into(), item: 0 })
@@ -39,7 +39,7 @@ impl ItemLinks for Shelf {
     }
 }
 
-impl Shelf {
+impl TestCorpus {
     fn new() -> Self {
         let tree = |family: &'static str, root: &str| RecallTree {
             family,
@@ -116,7 +116,7 @@ fn shown(hits: &RecallHits) -> Vec<String> {
 
 #[test]
 fn the_rungs_come_one_behind_the_other() {
-    let shelf = Shelf::new()
+    let shelf = TestCorpus::new()
         .vibe("p/references/a.md", "# Retry policy\n\nnone\n")
         .vibe("p/references/b.md", "# Other\n\nabout the retry policy of clients\n")
         .vibe("p/references/c.md", "# Policy\n\nsome words\n\n## More\n\nwe retry often\n")
@@ -138,7 +138,7 @@ fn the_rungs_come_one_behind_the_other() {
 
 #[test]
 fn typos_are_known_words_with_the_same_first_letter() {
-    let shelf = Shelf::new()
+    let shelf = TestCorpus::new()
         .vibe("p/references/a.md", "# Migration\n\nof the kubernetes cluster\n")
         .vibe("p/references/b.md", "# Other\n\nnothing\n");
     for typed in ["migratoin", "migratio", "kuberntes", "kubrentes", "clutser", "migration kuberntes"] {
@@ -154,7 +154,7 @@ fn typos_are_known_words_with_the_same_first_letter() {
 
 #[test]
 fn a_rare_word_beats_words_that_most_items_have() {
-    let mut shelf = Shelf::new().vibe("p/references/rare.md", "# Note\n\nthe zeppelin\n");
+    let mut shelf = TestCorpus::new().vibe("p/references/rare.md", "# Note\n\nthe zeppelin\n");
     for path in ["p/references/1.md", "p/references/2.md", "p/references/3.md", "p/references/4.md"] {
         shelf = shelf.vibe(path, "# How to\n\nhow do we handle the system when it is in the way of what we do\n");
     }
@@ -166,7 +166,7 @@ fn a_rare_word_beats_words_that_most_items_have() {
 #[test]
 fn identifiers_and_joined_words_find_each_other() {
     let spellings = ["fooBar", "foo_bar", "foo-bar", "FOO_BAR", "foo bar", "foobar"];
-    let mut shelf = Shelf::new();
+    let mut shelf = TestCorpus::new();
     let paths = [
         "p/references/1.md",
         "p/references/2.md",
@@ -183,7 +183,7 @@ fn identifiers_and_joined_words_find_each_other() {
         assert_eq!(hits.total, 6, "{spelling}: {hits:?}");
         assert!(hits.hits.iter().all(|hit| hit.rung <= 3), "{spelling}: {hits:?}");
     }
-    let shelf = Shelf::new()
+    let shelf = TestCorpus::new()
         .vibe("p/references/a.md", "# Note\n\nthe data base\n")
         .vibe("p/references/b.md", "# Note\n\nthe database\n");
     for typed in ["data base", "database"] {
@@ -193,7 +193,7 @@ fn identifiers_and_joined_words_find_each_other() {
 
 #[test]
 fn accents_are_folded_and_the_typed_spelling_comes_first() {
-    let shelf = Shelf::new()
+    let shelf = TestCorpus::new()
         .vibe("p/references/a.md", "# Nota\n\nla busqueda\n")
         .vibe("p/references/b.md", "# Nota\n\nla búsqueda\n");
     shelf.check("búsqueda", &["2:0/p/references/b.md", "2:0/p/references/a.md"]);
@@ -202,7 +202,7 @@ fn accents_are_folded_and_the_typed_spelling_comes_first() {
 
 #[test]
 fn sentences_without_blanks_fall_into_pieces() {
-    let shelf = Shelf::new()
+    let shelf = TestCorpus::new()
         .vibe("p/references/a.md", "# 検索\n\n全文検索が遅い原因は索引の断片化です。\n")
         .vibe("p/references/b.md", "# 会議\n\n会議は明日ですか。どうしてですか。\n")
         .vibe("p/references/c.md", "# 請求\n\n請求書はPDFで送る。\n");
@@ -218,7 +218,7 @@ fn sentences_without_blanks_fall_into_pieces() {
 #[test]
 fn what_no_longer_holds_stands_last_behind_what_replaced_it() {
     let old = "# ADR-001: Use Redis\n\nStatus: Deprecated\n\n## Context\n\nsessions need redis sessions\n";
-    let mut shelf = Shelf::new()
+    let mut shelf = TestCorpus::new()
         .todo("adr/adr-001-use-redis.md", old)
         .todo("adr/adr-002-use-postgres.md", "# ADR-002: Use Postgres\n\nStatus: Accepted\n\n## Context\n\nno more\n")
         .vibe("p/references/a.md", "# Note\n\nredis is mentioned, and sessions are elsewhere\n");
@@ -236,26 +236,26 @@ fn what_no_longer_holds_stands_last_behind_what_replaced_it() {
 #[test]
 fn equal_texts_are_ordered_by_lane_project_and_age() {
     let task = |mark: &str| format!("# Tasks\n\n## Now\n\n- [{mark}] Paint the fence #T001\n");
-    let shelf = Shelf::new().file(1, "task.md", &task("x"), 9).file(2, "task.md", &task(" "), 1);
+    let shelf = TestCorpus::new().file(1, "task.md", &task("x"), 9).file(2, "task.md", &task(" "), 1);
     shelf.check("fence", &["2:2/task.md", "2:1/task.md"]);
-    let mut shelf = Shelf::new().file(1, "task.md", &task(" "), 9).file(2, "task.md", &task(" "), 1);
+    let mut shelf = TestCorpus::new().file(1, "task.md", &task(" "), 9).file(2, "task.md", &task(" "), 1);
     shelf.check("fence", &["2:1/task.md", "2:2/task.md"]);
     shelf.trees[2].own = OwnItems::All;
     shelf.check("fence", &["2:2/task.md", "2:1/task.md"]);
-    let shelf = Shelf::new().file(1, "task.md", &task(" "), 9).file(2, "task.md", &task(" "), 9);
+    let shelf = TestCorpus::new().file(1, "task.md", &task(" "), 9).file(2, "task.md", &task(" "), 9);
     shelf.check("fence", &["2:1/task.md", "2:2/task.md"]);
 }
 
 #[test]
 fn worktrees_show_an_equal_item_once() {
     let task = |title: &str| format!("# Tasks\n\n## Now\n\n- [ ] {title} #T001\n");
-    let mut shelf = Shelf::new().file(1, "task.md", &task("Paint"), 1).file(2, "task.md", &task("Paint"), 9);
+    let mut shelf = TestCorpus::new().file(1, "task.md", &task("Paint"), 1).file(2, "task.md", &task("Paint"), 9);
     shelf.trees[1].worktree = Some(Worktree { repository: "/r".into(), is_main: true });
     shelf.trees[2].worktree = Some(Worktree { repository: "/r".into(), is_main: false });
     shelf.check("paint", &["1:1/task.md"]);
     shelf.trees[2].own = OwnItems::All;
     shelf.check("paint", &["1:2/task.md"]);
-    let mut shelf = Shelf::new().file(1, "task.md", &task("Paint"), 1).file(2, "task.md", &task("Paint all"), 9);
+    let mut shelf = TestCorpus::new().file(1, "task.md", &task("Paint"), 1).file(2, "task.md", &task("Paint all"), 9);
     shelf.trees[1].worktree = Some(Worktree { repository: "/r".into(), is_main: true });
     shelf.trees[2].worktree = Some(Worktree { repository: "/r".into(), is_main: false });
     assert_eq!(shelf.recall("paint").total, 2);
@@ -263,7 +263,7 @@ fn worktrees_show_an_equal_item_once() {
 
 #[test]
 fn a_context_is_found_as_its_task() {
-    let shelf = Shelf::new()
+    let shelf = TestCorpus::new()
         .todo("task.md", "# Tasks\n\n## Now\n\n- [ ] First #T001\n- [ ] Login form #T002\n")
         .todo("context/T002.md", "# Context for T002\n\n## Notes\n\nthe timeout is flaky\n")
         .todo("context/T009.md", "# Context for T009\n\n## Notes\n\nan orphan\n");
@@ -284,7 +284,7 @@ fn a_context_is_found_as_its_task() {
 
 #[test]
 fn operators_filters_and_pages() {
-    let shelf = Shelf::new()
+    let shelf = TestCorpus::new()
         .todo(
             "task.md",
             "# Tasks\n\n## Now\n\n- [ ] alpha beta #T001\n- [x] alpha gamma #T002\n- [-] alpha delta #T003\n",

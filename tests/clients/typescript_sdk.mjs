@@ -52,7 +52,7 @@ try {
     const good = await client.callTool({ name: "vault_read", arguments: { path: "a.md", full: true } });
     check(`${name}: an answer`, !good.isError && good.structuredContent.text === "one\ntwo 🦀", good);
     const bad = await client.callTool({ name: "vault_read", arguments: { path: "none.md", full: true } });
-    check(`${name}: a refusal`, bad.isError && bad.structuredContent.code === "not_found", bad);
+    check(`${name}: a refusal`, bad.isError && bad.structuredContent.error.code === "not_found", bad);
     await client.close();
   }
 } catch (error) {

@@ -33,17 +33,17 @@ enum PreviousLetter {
 impl Prefilter {
     /// Of what a query looks for, each with its stems.
     pub(crate) fn of(clauses: &[(&Clause, StemPair)]) -> Self {
-        let mut leads = Self { firsts: [false; 128], words: Vec::new(), signs: Vec::new(), others: false };
+        let mut prefilter = Self { firsts: [false; 128], words: Vec::new(), signs: Vec::new(), others: false };
         for (clause, both) in clauses {
             match clause {
-                Clause::Word { folded, .. } => leads.add(folded, both.shared_prefix_len(folded)),
-                Clause::Prefix(prefix) => leads.add(prefix, prefix.len()),
+                Clause::Word { folded, .. } => prefilter.add(folded, both.shared_prefix_len(folded)),
+                Clause::Prefix(prefix) => prefilter.add(prefix, prefix.len()),
                 Clause::Phrase { parts, joined, .. } => {
-                    parts.iter().map(|(_, part)| part).chain(joined).for_each(|part| leads.add(part, part.len()));
+                    parts.iter().map(|(_, part)| part).chain(joined).for_each(|part| prefilter.add(part, part.len()));
                 }
             }
         }
-        leads
+        prefilter
     }
 
     /// Makes a candidate of every stretch.

@@ -136,9 +136,9 @@ fn front_end(text: &str) -> usize {
 
 /// The headings of a text that are to be read: level, text, and the line.
 pub fn headings(text: &str) -> impl Iterator<Item = (usize, &str, Line<'_>)> {
-    let mut skipper = NonTaskLines::new(text);
+    let mut ignored = NonTaskLines::new(text);
     lines(text).filter_map(move |line| {
-        let skipped = skipper.is_ignored_line(&line, false);
+        let skipped = ignored.is_ignored_line(&line, false);
         let (level, name) = heading(line.text).filter(|_| !skipped)?;
         Some((level, name, line))
     })
@@ -149,9 +149,9 @@ mod tests {
     use super::*;
 
     fn check(text: &str, read: &[&str]) {
-        let mut skipper = NonTaskLines::new(text);
+        let mut ignored = NonTaskLines::new(text);
         let seen: Vec<&str> =
-            lines(text).filter(|line| !skipper.is_ignored_line(line, true)).map(|line| line.text).collect();
+            lines(text).filter(|line| !ignored.is_ignored_line(line, true)).map(|line| line.text).collect();
         assert_eq!(seen, read, "{text:?}");
     }
 

@@ -105,6 +105,8 @@ pub struct DisplacedArchiver {
 type QueuedFile = (Instant, DisplacedFile);
 
 struct ArchiveContext {
+    /// What is in the queue, as often as it is there.
+    waiting: Mutex<Vec<Digest>>,
     journal: Arc<Journal>,
     syscalls: Arc<dyn WriteSyscalls>,
     on_conflict: Arc<ConflictCallback>,
@@ -123,7 +125,7 @@ impl DisplacedArchiver {
         on_conflict: Arc<ConflictCallback>,
     ) -> io::Result<Self> {
         let (queue, inbox) = crossbeam_channel::unbounded();
-        let context = Arc::new(ArchiveContext { journal, syscalls, on_conflict });
+        let context = Arc::new(ArchiveContext { waiting: Mutex::default(), journal, syscalls, on_conflict });
         let thread_context = Arc::clone(&context);
         let thread = std::thread::Builder::new().name("archiver".into()).spawn(move || thread_context.run(&inbox))?;
         Ok(Self { queue: Mutex::new(Some(queue)), thread: Mutex::new(Some(thread)), context })
@@ -132,11 +134,17 @@ impl DisplacedArchiver {
     /// Enqueues a displaced file. During shutdown the caller archives it itself.
     pub fn enqueue(&self, displaced: DisplacedFile) {
         let due = Instant::now() + DISPLACED_GRACE;
+        self.context.waiting.lock().push(displaced.digest);
         let queue = self.queue.lock().clone();
         match queue {
             Some(queue) => drop(queue.send((due, displaced))),
             None => self.context.archive_at(due, &displaced),
         }
+    }
+
+    /// Whether a text is in the queue.
+    pub fn has(&self, digest: Digest) -> bool {
+        self.context.waiting.lock().contains(&digest)
     }
 
     /// Archives what is in the queue and ends the thread.
@@ -155,6 +163,14 @@ impl ArchiveContext {
 
     fn archive_at(&self, due: Instant, displaced: &DisplacedFile) {
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        self.archive_now(displaced);
+        let mut waiting = self.waiting.lock();
+        if let Some(place) = waiting.iter().position(|digest| *digest == displaced.digest) {
+            waiting.swap_remove(place);
+        }
+    }
+
+    fn archive_now(&self, displaced: &DisplacedFile) {
         for _ in 0..ARCHIVE_ATTEMPTS {
             match archive(displaced, &self.journal, self.syscalls.as_ref(), self.on_conflict.as_ref()) {
                 Ok(()) => return,

@@ -142,7 +142,7 @@ impl StagedFile {
     /// Writes a text into a temp file. To remove a file, no text: then the temp file holds its own name, so that it
     /// is told apart from whatever comes to lie there.
     pub(super) fn create(staging: &Arc<StagingArea>, file_write: &FileWrite, umask: u32) -> Result<Self, WriteError> {
-        let FileWrite { target, tree, old, expected_stamp, new, .. } = file_write;
+        let FileWrite { target, tree, old, expected_stamp, new, mode, .. } = file_write;
         let syscalls = &staging.syscalls;
         let (names, name) = target.path.split_parent();
         let target_directory = TargetDirectory::open_or_create(syscalls.as_ref(), &target.root, names, *old, umask)?;
@@ -169,7 +169,7 @@ impl StagedFile {
             is_removal: new.is_none(),
             state: StagedState::Staged,
         };
-        staged.old_mode = staged.fill(staged.text(*new), umask)?;
+        staged.old_mode = staged.fill(staged.text(*new), umask, *mode)?;
         Ok(staged)
     }
 
@@ -251,20 +251,20 @@ impl StagedFile {
         NameIn::new(self.target_directory.parent.as_fd(), &self.name)
     }
 
-    /// The permissions of the old file, which a new text takes over.
-    fn fill(&self, new: &[u8], umask: u32) -> Result<Option<u32>, WriteError> {
+    /// The permissions of the old file, which a new text takes over unless it has its own.
+    fn fill(&self, new: &[u8], umask: u32, new_mode: Option<u32>) -> Result<Option<u32>, WriteError> {
         let Some(file) = &self.file else { return Ok(None) };
         self.syscalls.write(file, new)?;
         if self.old == Expected::Absent {
-            if !self.inherits_mode {
-                self.syscalls.set_mode(file.as_fd(), 0o666 & !umask)?;
+            if let Some(mode) = new_mode.or((!self.inherits_mode).then_some(0o666 & !umask)) {
+                self.syscalls.set_mode(file.as_fd(), mode)?;
             }
             return Ok(None);
         }
         let current = open(self.target())?.ok_or(WriteError::Changed)?;
         let mode = current.metadata()?.permissions().mode() & 0o7777;
         if !self.is_removal {
-            self.syscalls.set_mode(file.as_fd(), mode)?;
+            self.syscalls.set_mode(file.as_fd(), new_mode.unwrap_or(mode))?;
             copy_attributes(&current, file);
         }
         Ok(Some(mode))

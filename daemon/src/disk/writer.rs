@@ -56,6 +56,8 @@ pub struct FileWrite<'a> {
     pub expected_bytes: Option<Bytes>,
     /// What shall be there; none if the file goes.
     pub new: Option<&'a [u8]>,
+    /// Its permissions then, if they are not to follow from what is there.
+    pub mode: Option<u32>,
 }
 
 /// Stamp and digest of a file after its write.
@@ -67,7 +69,7 @@ pub struct WriteReceipt {
     /// How each file was left, as far as it is ours.
     pub left: Vec<Option<WrittenFile>>,
     /// What the journal has.
-    pub call_record: Option<CallRecord>,
+    pub record: Option<JournalRecord>,
 }
 
 /// What the journal keeps of a call besides its files.
@@ -132,6 +134,11 @@ impl AtomicWriter {
     pub fn is_of_earlier_daemon(&self, temp: &TempName) -> bool {
         let daemons = state_files::read(&self.directory.join(DAEMON_IDS_FILE)).unwrap_or_default();
         !temp.is_from(self.id) && daemons.lines().any(|id| temp.as_str().contains(&format!("-{id}-")))
+    }
+
+    /// Whether a displaced text is on its way into the journal.
+    pub fn is_being_archived(&self, digest: Digest) -> bool {
+        self.archiver.has(digest)
     }
 
     /// What was done before, and for whom.
@@ -224,7 +231,7 @@ impl AtomicWriter {
                 let left = files.iter().zip(&all.0);
                 let left =
                     left.map(|(file_write, staged)| Some((self.remember_own_write(file_write)?, staged.digest())));
-                Ok(WriteReceipt { left: left.collect(), call_record })
+                Ok(WriteReceipt { left: left.collect(), record })
             }
             Err(why) => Err(self.roll_back_all(all, why, mark)),
         }

@@ -4,16 +4,17 @@
 //! was contended, and the writer applies it. If somebody else changed a file meanwhile the tool runs again; a call
 //! that was carried out before is answered from the answer cache.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Map, Value};
 use trellis_protocol::Failure;
 
+use super::changed_items::changed_items;
 use super::recovery::{not_recovered, unless_refused};
-use super::{Engine, answers};
+use super::{Engine, answers, history};
 use crate::clock::Now;
-use crate::disk::journal::{CallId, ChangeRecord};
+use crate::disk::journal::{CallId, ChangeRecord, ChangedFile, JournalRecord};
 use crate::disk::staged_file::{WriteError, WriteTarget};
 use crate::disk::writer::{CallRecord, FileWrite, WriteReceipt};
 use crate::disk::{
@@ -22,12 +23,16 @@ use crate::disk::{
 };
 use crate::families::FamilyDescriptor;
 use crate::families::edit::{Edit, EditError, FileEdit, Replacement};
+use crate::families::feed::shown_change;
+use crate::families::item::ItemFace;
 use crate::families::need::ReadContext;
 use crate::families::{Answer, ProgressReporter, SessionContext, TwoPhase};
 use crate::trees::{Author, ChangeKind, Origin, OwnWrite};
 
 /// How often a tool is planned again because somebody else keeps changing its files.
 const MAX_REPLANS: usize = 5;
+/// Where the answer to a write says which entry of the feed it became: `c42`.
+const CHANGE_META: &str = "trellis/change";
 
 #[derive(Debug)]
 pub struct WriteCall<'a> {
@@ -116,17 +121,18 @@ impl Engine {
             let reserved = reserved.map_err(|error| fail(&edit.files[0].path, WriteError::Unrecorded(error)))?;
             let author = Author { change: reserved.number, ..Author::clone(&write_call.author) };
             let answer_with_meta = OnceLock::new();
-            let remember = || {
-                let answer = answer_with_meta.get_or_init(|| edit.add_deferred_meta(answer.clone()));
+            let remember = |files: Vec<Option<ChangedFile>>| {
+                let answer = answer_with_meta.get_or_init(|| naming_change(&edit, answer.clone(), author.change));
                 let (call, key) = (write_call.call.clone(), write_call.key.clone());
-                let Author { change: id, by, session, tool, .. } = author.clone();
-                let change = Some(ChangeRecord { id, by, session, tool });
-                CallRecord { call, key, change, answer: answers::to_stored(answer) }
+                let Author { change: id, by, session, key: http_key, tool, .. } = author.clone();
+                let change = ChangeRecord { id, by, session, key: http_key, tool, undoes: edit.undoes, files };
+                CallRecord { call, key, change: Some(change), answer: answers::to_stored(answer) }
             };
             let origin = Origin::Call(Arc::new(author.clone()));
             match self.apply_edit(&edit, Some(&remember), &origin, context) {
-                Ok(call_record) => {
-                    let recorded = call_record.unwrap_or_default().answer;
+                Ok(record) => {
+                    record.as_ref().and_then(history::entry_of).into_iter().for_each(|entry| self.feed.record(entry));
+                    let recorded = record.map(|record| record.answer).unwrap_or_default();
                     self.answers.lock().remember(&names, &recorded);
                     return Ok(answer_with_meta.into_inner().unwrap_or(answer));
                 }
@@ -170,10 +176,10 @@ impl Engine {
     pub(super) fn apply_edit(
         &self,
         edit: &Edit,
-        remember: Option<&(dyn Fn() -> CallRecord + Sync)>,
+        remember: Option<&Remember<'_>>,
         origin: &Origin,
         context: &ReadContext<'_>,
-    ) -> Result<Option<CallRecord>, (RelativePath, WriteError)> {
+    ) -> Result<Option<JournalRecord>, (RelativePath, WriteError)> {
         let mut files = Vec::with_capacity(edit.files.len());
         let mut trees = Vec::with_capacity(edit.files.len());
         for file in &edit.files {
@@ -185,7 +191,8 @@ impl Engine {
                 Replacement::Nothing => None,
             };
             let (old, expected_stamp, expected_bytes) = (file.old, file.expected_stamp, file.expected_bytes.clone());
-            files.push(FileWrite { target, tree: base, old, expected_stamp, expected_bytes, new });
+            let mode = file.mode;
+            files.push(FileWrite { target, tree: base, old, expected_stamp, expected_bytes, new, mode });
             trees.push(tree);
         }
         let mut directories = Vec::with_capacity(edit.directories.len());
@@ -197,8 +204,22 @@ impl Engine {
         let first = || edit.files[0].path.clone();
         let absolute = |file_write: &FileWrite<'_>| file_write.tree.join(file_write.target.path.as_str());
         let in_progress = self.trees.begin_write(files.iter().map(absolute).collect());
+        let item_trees: Vec<Option<(&FamilyDescriptor, PathBuf)>> = match origin {
+            Origin::Call(author) => {
+                let named = edit.family.unwrap_or(author.family);
+                let each = files.iter().zip(&trees);
+                each.map(|(file_write, tree)| self.item_tree(named, tree, &absolute(file_write), context)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let changed_files = || -> Vec<Option<ChangedFile>> {
+            let each = edit.files.iter().zip(&files).zip(&item_trees);
+            each.map(|((file, file_write), tree)| changed_file((edit, file), file_write, tree.as_ref()?)).collect()
+        };
+        let remember = remember.map(|remember| move || remember(changed_files()));
+        let remember = remember.as_ref().map(|remember| remember as &(dyn Fn() -> CallRecord + Sync));
         let written = self.writer.write(&files, &directories, remember, context.session.umask);
-        let WriteReceipt { left, call_record } = written.map_err(|why| (first(), why))?;
+        let WriteReceipt { left, record } = written.map_err(|why| (first(), why))?;
         let mut own_writes = Vec::with_capacity(files.len());
         for (((file, file_write), state), tree) in edit.files.iter().zip(&files).zip(left).zip(trees) {
             let kind = match (file_write.old, file_write.new) {
@@ -216,9 +237,70 @@ impl Engine {
             }
         }
         in_progress.finish(own_writes, origin);
-        Ok(call_record)
+        Ok(record)
+    }
+
+    /// Whose items a file may hold, and the root of their tree: the family that is called, or another that has it.
+    fn item_tree(
+        &self,
+        called: &'static str,
+        tree: &Path,
+        file: &Path,
+        context: &ReadContext<'_>,
+    ) -> Option<(&FamilyDescriptor, PathBuf)> {
+        std::iter::once(called).chain(self.trees.families(tree)).find_map(|name| {
+            let family = self.registry.families().iter().find(|family| family.name == name)?;
+            Some((family, item_tree(family.items.as_ref()?, file, context)?))
+        })
     }
 }
+
+/// What a write means for the items of a file.
+fn changed_file(
+    (edit, file): (&Edit, &FileEdit),
+    file_write: &FileWrite<'_>,
+    (family, tree): &(&FamilyDescriptor, PathBuf),
+) -> Option<ChangedFile> {
+    let FileWrite { target, .. } = file_write;
+    let absolute = file_write.tree.join(target.path.as_str());
+    let path = absolute.strip_prefix(tree).ok()?.to_str()?;
+    let old = || match (&file.expected_bytes, file.old) {
+        (_, Expected::Absent) => None,
+        (Some(bytes), _) => Some(bytes.to_vec()),
+        (None, _) => {
+            let file = target.root.open_file(&target.path, target.links).ok()?;
+            file.read(u64::MAX).ok().map(|content| content.bytes)
+        }
+    };
+    let items = changed_items(family.items.as_ref()?, path, old, file_write.new);
+    let from = edit.moves.iter().find(|(_, to)| *to == file.path).map(|(from, _)| from.as_str().to_owned());
+    Some(ChangedFile { tree: tree.clone(), family: family.name.to_owned(), from, items })
+}
+
+/// The tree of items in which a file is, if it may hold any: the session's own, or that of another project.
+fn item_tree(face: &ItemFace, file: &Path, context: &ReadContext<'_>) -> Option<PathBuf> {
+    let holding = |project: Option<&Path>| {
+        let tree = (face.tree)(context.session, project);
+        let root = context.disk.tree(&tree.place).ok()?;
+        let path = file.strip_prefix(&root).ok()?.to_str()?;
+        tree.files.hold_items(face, path).then_some(root)
+    };
+    holding(None).or_else(|| {
+        let names = context.disk.projects.names(&context.disk.session);
+        let around = names.all().map(|(_, project)| project).filter(|project| file.starts_with(project));
+        holding(Some(around.max_by_key(|project| project.as_os_str().len())?))
+    })
+}
+
+/// The answer with everything that is known only when it is written.
+fn naming_change(edit: &Edit, answer: Answer, change: u64) -> Answer {
+    let change = shown_change(change);
+    let answer = edit.add_deferred_meta(answer).with_meta(CHANGE_META, change.as_str());
+    if edit.names_change { answer.with_field("change", &change.into()) } else { answer }
+}
+
+/// Makes what the journal keeps of a call, from what it means for each of its files.
+type Remember<'a> = dyn Fn(Vec<Option<ChangedFile>>) -> CallRecord + Sync + 'a;
 
 /// Where a file is to be written.
 struct Located {

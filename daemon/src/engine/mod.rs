@@ -18,6 +18,12 @@ pub mod notices;
 /// What was changed, when and by whom.
 pub mod feed;
 
+/// Past changes and the texts that they displaced.
+mod history;
+
+/// Which items a write is about.
+mod changed_items;
+
 /// Writes of earlier daemons, brought to an end in the background.
 pub mod recovery;
 
@@ -301,7 +307,8 @@ impl Engine {
             work: None,
             writer: Some(&self.writer),
         };
-        ReadContext { disk, search: Some(self.index.as_ref()), items: Some(self.items.as_ref()), session, reporter }
+        let (search, items) = (Some(self.index.as_ref() as _), Some(self.items.as_ref() as _));
+        ReadContext { disk, search, items, history: Some(self), session, reporter }
     }
 
     /// Warns everybody: the log, `status`, and sessions that asked for log messages.

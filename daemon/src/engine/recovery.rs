@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use trellis_protocol::{Failure, FailureKind};
 
-use super::Engine;
+use super::{Engine, history};
 use crate::disk::DiskReader;
 use crate::disk::displaced::ConflictCallback;
 use crate::disk::journal::JournalRecord;
@@ -49,6 +49,7 @@ impl Engine {
     /// The answers are known from now on. What is left is for the journal.
     fn take_over(&self, recovered: Recovered) -> Recovered {
         let (known, left) = recovered.split();
+        self.feed.record_missing(known.applied.iter().filter_map(history::entry_of));
         known.rolled_back.iter().for_each(|record| self.warn(&rolled_back_warning(record)));
         self.answers.lock().add(known);
         left

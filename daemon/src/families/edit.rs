@@ -22,6 +22,14 @@ pub struct Edit {
     pub directories: Vec<(TreeLocation, RelativePath)>,
     /// Directories in which nobody else of ours may write meanwhile, because the op has counted what is in them.
     pub locked_directories: Vec<(TreeLocation, RelativePath)>,
+    /// Files that only go from one place to another: one is removed, the other made.
+    pub moves: Vec<(RelativePath, RelativePath)>,
+    /// The family whose items are in the files, where that is not the one whose tool is called.
+    pub family: Option<&'static str>,
+    /// The change that this one takes back.
+    pub undoes: Option<u64>,
+    /// Whether the answer itself names the change.
+    pub names_change: bool,
     /// What the answer says besides, and takes long to compute.
     deferred_meta: Option<DeferredMeta>,
 }
@@ -42,6 +50,8 @@ pub struct FileEdit {
     pub expected_bytes: Option<Bytes>,
     /// What shall be there.
     pub new: Replacement,
+    /// Its permissions then, if they are not to follow from what is there.
+    pub mode: Option<u32>,
 }
 
 /// What a file shall hold.
@@ -91,7 +101,16 @@ impl Edit {
         new: impl Into<Bytes>,
     ) -> Self {
         let (old, new) = (Expected::Absent, Replacement::Content(new.into(), None));
-        self.files.push(FileEdit { place, path, links, old, expected_stamp: None, expected_bytes: None, new });
+        self.files.push(FileEdit {
+            place,
+            path,
+            links,
+            old,
+            expected_stamp: None,
+            expected_bytes: None,
+            new,
+            mode: None,
+        });
         self
     }
 
@@ -119,7 +138,16 @@ impl Edit {
         new: impl Into<Bytes>,
     ) -> Self {
         let (old, new) = (Expected::Content(seen), Replacement::Content(new.into(), None));
-        self.files.push(FileEdit { place, path, links, old, expected_stamp: None, expected_bytes: None, new });
+        self.files.push(FileEdit {
+            place,
+            path,
+            links,
+            old,
+            expected_stamp: None,
+            expected_bytes: None,
+            new,
+            mode: None,
+        });
         self
     }
 
@@ -161,7 +189,16 @@ impl Edit {
     #[must_use]
     pub fn remove(mut self, place: TreeLocation, path: RelativePath, links: SymlinkPolicy, seen: Digest) -> Self {
         let (old, new) = (Expected::Content(seen), Replacement::Nothing);
-        self.files.push(FileEdit { place, path, links, old, expected_stamp: None, expected_bytes: None, new });
+        self.files.push(FileEdit {
+            place,
+            path,
+            links,
+            old,
+            expected_stamp: None,
+            expected_bytes: None,
+            new,
+            mode: None,
+        });
         self
     }
 
@@ -182,6 +219,36 @@ impl Edit {
         value: impl Fn() -> String + Send + Sync + 'static,
     ) -> Self {
         self.deferred_meta = Some(DeferredMeta { name, value: Arc::new(value) });
+        self
+    }
+
+    /// One file that goes and one that comes are the same, at another place.
+    #[must_use]
+    pub fn moving(mut self, from: RelativePath, to: RelativePath) -> Self {
+        self.moves.push((from, to));
+        self
+    }
+
+    /// With the permissions that the file shall have that was named last.
+    #[must_use]
+    pub fn with_mode(mut self, mode: Option<u32>) -> Self {
+        if let Some(file) = self.files.last_mut() {
+            file.mode = mode;
+        }
+        self
+    }
+
+    /// For another family than the one whose tool is called.
+    #[must_use]
+    pub fn for_family(mut self, family: Option<&'static str>) -> Self {
+        self.family = family;
+        self
+    }
+
+    /// The answer says under `change` which change it was.
+    #[must_use]
+    pub fn naming_change(mut self) -> Self {
+        self.names_change = true;
         self
     }
 

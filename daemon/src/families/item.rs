@@ -44,6 +44,13 @@ pub struct ItemFace {
     pub size_limit: u64,
 }
 
+impl ItemFace {
+    /// Whether a file of its tree may hold items, by its path in it.
+    pub fn holds_items(&self, path: &str) -> bool {
+        !path.split('/').any(|part| part.starts_with('.')) && (self.wanted)(path)
+    }
+}
+
 /// What an address names, before it is known whether that exists.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AddressTarget {
@@ -90,6 +97,16 @@ pub enum TreeFiles {
     Walked,
     /// The first of these that is there.
     FirstOf(Vec<String>),
+}
+
+impl TreeFiles {
+    /// Whether a file may hold items, by its path in the tree.
+    pub fn hold_items(&self, face: &ItemFace, path: &str) -> bool {
+        match self {
+            Self::FirstOf(names) => names.iter().any(|name| name == path),
+            _ => face.holds_items(path),
+        }
+    }
 }
 
 /// In which file an item is.

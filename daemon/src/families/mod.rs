@@ -9,6 +9,12 @@ pub mod need;
 /// What a tool wants done to files.
 pub mod edit;
 
+/// What was changed, when and by whom.
+pub mod feed;
+
+/// Changes and the items that they are about.
+pub mod changes;
+
 /// What search may know about files.
 pub mod facts;
 

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use super::facts::{Hits, ReindexCounts, ReindexRequest, Search, SearchError, SearchRequest};
+use super::feed::History;
 use super::item_set::{ItemSet, Items, ItemsError, ItemsRequest, OpenRequest, OpenedUri};
 use super::recall::{ItemRequest, RecallError, Recalled};
 use crate::clock::Now;
@@ -21,6 +22,8 @@ pub struct ReadContext<'a> {
     pub search: Option<&'a dyn Search>,
     /// None where no items are kept.
     pub items: Option<&'a dyn Items>,
+    /// None where no changes are remembered.
+    pub history: Option<&'a dyn History>,
     pub session: &'a SessionContext,
     /// Receives the progress of a long read.
     pub reporter: &'a ProgressReporter,
@@ -148,7 +151,7 @@ fn recall(request: &ItemRequest, context: &ReadContext<'_>) -> Result<Recalled, 
     }
 }
 
-fn no_items() -> ItemsError {
+pub(super) fn no_items() -> ItemsError {
     ItemsError::Read(ReadError::Io("no items are kept here".to_owned()))
 }
 
@@ -270,6 +273,7 @@ pub(crate) fn with_context<T>(session: &SessionContext, run: impl FnOnce(&ReadCo
         disk: disk.reader(session.directories()),
         search: None,
         items: None,
+        history: None,
         session,
         reporter: &reporter,
     })

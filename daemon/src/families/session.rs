@@ -10,7 +10,11 @@ use arc_swap::ArcSwapOption;
 use jiff::tz::TimeZone;
 use parking_lot::Mutex;
 
+use crate::disk::Digest;
 use crate::projects::{Interface, SessionDirectories};
+
+/// Hexadecimal digits of a session's name that people see.
+const SESSION_NAME_DIGITS: usize = 8;
 
 /// One session, as the families see it.
 #[derive(Debug, Default)]
@@ -80,6 +84,12 @@ impl SessionContext {
     /// A setting that holds a path.
     pub fn path(&self, name: &str) -> Option<&Path> {
         self.variable(name).map(Path::new)
+    }
+
+    /// A name for the session that lasts as long as it does, from which its key cannot be had.
+    pub fn public_name(&self) -> Option<String> {
+        let digest = Digest::of(self.key.as_ref()?.as_bytes()).to_string();
+        Some(format!("s{}", digest.get(..SESSION_NAME_DIGITS)?))
     }
 
     /// Whether it sees items of a family.

@@ -226,6 +226,15 @@ impl Answer {
         Self { body, ..self }
     }
 
+    /// An object with one field more, at its end.
+    #[must_use]
+    pub fn with_field(mut self, name: &str, value: &Value) -> Self {
+        if let Body::Object(json) = &self.body {
+            self.body = Body::Object(json.with_field(name, value));
+        }
+        self
+    }
+
     /// With something that is no part of the family's fixed result.
     #[must_use]
     pub fn with_meta(mut self, name: &str, value: impl Into<Value>) -> Self {

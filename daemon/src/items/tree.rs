@@ -92,10 +92,7 @@ impl StoredTree {
     }
 
     fn wants(&self, path: &str) -> bool {
-        match &self.files {
-            TreeFiles::FirstOf(names) => names.iter().any(|name| name == path),
-            _ => !path.split('/').any(|part| part.starts_with('.')) && (self.face.wanted)(path),
-        }
+        self.files.hold_items(&self.face, path)
     }
 
     /// Makes it equal to the disk, as far as the time allows. What was found then stays for the next time.

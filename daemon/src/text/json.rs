@@ -25,6 +25,15 @@ impl Json {
         self.text().starts_with('{')
     }
 
+    /// An object with one field more, at its end; anything else stays what it is.
+    #[must_use]
+    pub fn with_field(&self, name: &str, value: &Value) -> Self {
+        let Some(fields) = self.text().strip_suffix('}') else { return self.clone() };
+        let comma = if fields == "{" { "" } else { "," };
+        let text = format!("{fields}{comma}{}:{value}}}", Value::from(name));
+        RawValue::from_string(text).map_or_else(|_| self.clone(), Self)
+    }
+
     /// For whoever wants to look into it.
     pub fn value(&self) -> Value {
         serde_json::from_str(self.text()).unwrap_or_default()

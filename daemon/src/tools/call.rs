@@ -158,7 +158,8 @@ impl ClientSession {
                 change: 0,
                 family: family.name,
                 by: host_name(call.by.as_deref()),
-                session: this.public_name(),
+                session: context.public_name(),
+                key: None,
                 tool: found.tool().name.to_owned(),
             };
             let id = context.key.clone().zip(call.sequence);

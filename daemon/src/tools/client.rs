@@ -12,7 +12,7 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::clock::Now;
-use crate::disk::{Digest, DiskWork};
+use crate::disk::DiskWork;
 use crate::engine::lifecycle::ClientGuard;
 use crate::engine::{ClientStatus, Engine};
 use crate::families::session::ShownFamilies;
@@ -27,8 +27,6 @@ const TREE_LOOKUP_TIMEOUT: Duration = Duration::from_secs(1);
 const TREE_LOOKUP_RETRY_DELAY: Duration = Duration::from_secs(2);
 /// How long a subscription waits for its trees to be scanned.
 const FIRST_SCAN_TIMEOUT: Duration = Duration::from_secs(2);
-/// Hexadecimal digits of a session's name that people see.
-const SESSION_NAME_DIGITS: usize = 8;
 
 #[derive(Debug)]
 pub struct ClientSession {
@@ -173,11 +171,5 @@ impl ClientSession {
         let warnings = self.engine.trees.warnings(&trees);
         let mut sent = self.sent_warnings.lock();
         warnings.into_iter().filter(|warning| sent.insert(warning.clone())).collect()
-    }
-
-    /// A name for the session that lasts as long as it does, from which its key cannot be had.
-    pub(super) fn public_name(&self) -> Option<String> {
-        let digest = Digest::of(self.context.key.as_ref()?.as_bytes()).to_string();
-        Some(format!("s{}", digest.get(..SESSION_NAME_DIGITS)?))
     }
 }

@@ -43,6 +43,8 @@ pub struct Author {
     pub by: String,
     /// A name for the session that does not allow to resume it.
     pub session: Option<String>,
+    /// The name of the HTTP key.
+    pub key: Option<String>,
     pub tool: String,
 }
 

@@ -12,6 +12,12 @@ mod addresses;
 /// What is seen of changes.
 mod freshness;
 
+/// What was changed.
+mod recent;
+
+/// Changes taken back.
+mod undo;
+
 /// Which tools there are, and what they are called.
 mod surfaces;
 

@@ -33,7 +33,7 @@ use crossbeam_channel::Sender;
 use parking_lot::Mutex;
 
 pub use clock::RetentionClock;
-pub use record::{CallId, ChangeRecord, JournalFile, JournalRecord, RecordedAnswer};
+pub use record::{CallId, ChangeRecord, ChangedFile, ChangedItem, JournalFile, JournalRecord, RecordedAnswer};
 pub use retention::JournalRetention;
 use retention::RetainedFiles;
 use segment::SEGMENT_HEADER_BYTES;

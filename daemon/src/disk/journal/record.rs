@@ -54,7 +54,43 @@ pub struct ChangeRecord {
     /// The session that wrote it, by a name that cannot be used to resume it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<String>,
+    /// The name of the HTTP key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
     pub tool: String,
+    /// The change that this one takes back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub undoes: Option<u64>,
+    /// The same files as in the record, in the same order; none for one that holds no items.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Option<ChangedFile>>,
+}
+
+/// What a change means for a file that holds items.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedFile {
+    /// The root of the tree that it is in, which may have been made by the same write.
+    #[serde(with = "path_bytes")]
+    pub tree: PathBuf,
+    /// Whose items they are.
+    pub family: String,
+    /// Where it was before a move, from the root of its tree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub items: Vec<ChangedItem>,
+}
+
+/// An item that a change is about: its key in its tree, and what it was called then.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedItem {
+    /// In a workspace, the project.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub project: Option<String>,
+    pub path: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fragment: Option<String>,
+    pub title: String,
 }
 
 /// An answer as JSON text: it is written far more often than it is read.

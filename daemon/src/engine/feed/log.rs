@@ -10,63 +10,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use serde::{Deserialize, Serialize};
 
 use crate::disk::journal::RetentionClock;
+use crate::families::feed::FeedEntry;
 use crate::state_files;
 
 /// A file holds a tenth of what is kept, within these limits.
 const MAX_ENTRIES_PER_FILE: u64 = 10_000;
 const MIN_ENTRIES_PER_FILE: u64 = 100;
-
-/// One change: everything that one call of ours wrote, or what somebody else did to the files of one tree at about one
-/// time. A field that is not known is absent.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FeedEntry {
-    /// Grows in the order of the feed and is never used twice; shown as `c42`.
-    pub id: u64,
-    /// Milliseconds of the epoch.
-    pub at: i64,
-    /// The host's own name, or who else it was: `by hand`, `command line`, `http`.
-    pub by: String,
-    /// The session that wrote it, by a name that cannot be used to resume it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub session: Option<String>,
-    /// The name of the HTTP key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub key: Option<String>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tool: Option<String>,
-    pub files: Vec<FeedFile>,
-    /// The change that this one takes back.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub undoes: Option<u64>,
-}
-
-/// What became of one file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FeedFile {
-    /// The root of its tree, from which the path counts.
-    pub tree: String,
-    pub path: String,
-    pub what: FileChange,
-    /// Where it was before a move, from the root of its tree.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub from: Option<String>,
-    /// The items in it that the change is about, as their family names them inside the file.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub items: Vec<String>,
-}
-
-/// What can become of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FileChange {
-    Created,
-    Changed,
-    Deleted,
-    Moved,
-}
 
 /// How long and how many changes are kept. Whole files are dropped, so up to a tenth more is there.
 #[derive(Debug, Clone)]
@@ -192,6 +143,14 @@ mod tests {
     use tempfile::TempDir;
 
     use super::*;
+    use crate::families::feed::FeedFile;
+
+    impl FeedLog {
+        /// A log without entries.
+        pub(in super::super) fn for_tests() -> Self {
+            open("/nonexistent/feed".into())
+        }
+    }
 
     fn open(directory: PathBuf) -> FeedLog {
         let clock = Arc::new(RetentionClock::open(&directory.with_extension("clock"), 0));
@@ -201,13 +160,7 @@ mod tests {
     const DAY: u64 = 24 * 60 * 60;
 
     fn entry(by: &str) -> FeedEntry {
-        let file = FeedFile {
-            tree: "/t".into(),
-            path: "a.md".into(),
-            what: FileChange::Changed,
-            from: None,
-            items: Vec::new(),
-        };
+        let file = FeedFile { tree: "/t".into(), path: "a.md".into(), ..FeedFile::default() };
         FeedEntry { at: 0, by: by.to_owned(), files: vec![file], ..FeedEntry::default() }
     }
 
@@ -242,7 +195,7 @@ mod tests {
     #[test]
     fn what_is_not_known_is_absent() {
         let text = serde_json::to_string(&entry("by hand")).expect("JSON");
-        for absent in ["session", "key", "tool", "undoes", "from", "items"] {
+        for absent in ["session", "key", "tool", "undoes", "from", "items", "old", "new", "family"] {
             assert!(!text.contains(absent), "{text}");
         }
         assert!(text.contains(r#""what":"changed""#), "{text}");

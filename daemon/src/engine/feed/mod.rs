@@ -10,6 +10,9 @@ mod log;
 /// Which number is next.
 mod numbers;
 
+/// The newest entries in memory, and what took what back.
+mod recent;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock, Weak};
@@ -18,23 +21,24 @@ use std::time::{Duration, Instant};
 use parking_lot::{Condvar, Mutex};
 
 use log::FeedLog;
-pub use log::{FeedEntry, FeedFile, FeedRetention, FileChange};
+pub use log::FeedRetention;
 use numbers::ChangeNumbers;
+use recent::RecentEntries;
 
 use crate::clock;
-use crate::trees::{Author, Change, ChangeKind, ChangeSubscriber, Origin};
+use crate::families::feed::{BY_HAND, FeedEntry, FeedFile, FileChange};
+use crate::trees::{Change, ChangeKind, ChangeSubscriber, Origin};
 
 /// An outside entry ends when nothing more has happened in its tree for this long.
 const ENTRY_QUIET_TIME: Duration = Duration::from_secs(1);
 /// And after this long in any case.
 const MAX_ENTRY_DURATION: Duration = Duration::from_secs(60);
-/// The author of what no call of ours did.
-const BY_HAND: &str = "by hand";
 
 #[derive(Debug)]
 pub struct Feed {
     log: FeedLog,
     numbers: ChangeNumbers,
+    recent: RecentEntries,
     open: Mutex<OpenEntries>,
     opened: Condvar,
     /// Comes with the first change by somebody else.
@@ -65,6 +69,7 @@ impl Feed {
         Arc::new_cyclic(|this| Self {
             log: FeedLog::new(directory, retention),
             numbers: ChangeNumbers::new(numbers),
+            recent: RecentEntries::default(),
             open: Mutex::default(),
             opened: Condvar::new(),
             closer: OnceLock::new(),
@@ -88,8 +93,13 @@ impl Feed {
     }
 
     /// The newest entries, newest first, at most so many, of those before this number if there is one.
-    pub fn newest(&self, limit: usize, before: Option<u64>) -> Vec<FeedEntry> {
-        self.log.newest(limit, before)
+    pub fn newest(&self, limit: usize, before: Option<u64>) -> Vec<Arc<FeedEntry>> {
+        self.recent.newest(&self.log, limit, before)
+    }
+
+    /// The change that took another one back and was not taken back itself.
+    pub fn undone_by(&self, change: u64) -> Option<u64> {
+        self.recent.undone_by(&self.log, change)
     }
 
     /// Writes what is still being gathered.
@@ -127,33 +137,35 @@ impl Feed {
         let reserved = if entry.id == 0 { self.reserve().map(Some) } else { Ok(None) };
         let added = reserved.and_then(|reserved| {
             entry.id = reserved.as_ref().map_or(entry.id, |reserved| reserved.number);
-            self.log.append(&entry, self.numbers.least_outstanding().unwrap_or(entry.id))
+            self.recent.load(&self.log);
+            self.log.append(&entry, self.numbers.least_outstanding().unwrap_or(entry.id))?;
+            self.recent.add(entry);
+            Ok(())
         });
         if let Err(error) = added {
             tracing::warn!(%error, "a change could not be added to the feed");
         }
     }
 
-    /// One call of ours; it ends what others did in the same trees before.
-    fn record_call(&self, author: &Author, changes: &[&Change]) {
+    /// Adds the change of a call of ours. It ends what others did in the same trees before.
+    pub fn record(&self, entry: FeedEntry) {
         let mut open = self.open.lock();
-        for change in changes {
-            if let Some(entry) = open.trees.remove(&change.tree) {
-                self.append(entry.close(&change.tree));
+        for file in &entry.files {
+            let tree = Path::new(&file.tree);
+            if let Some(others) = open.trees.remove(tree) {
+                self.append(others.close(tree));
             }
         }
-        let mut files = Vec::with_capacity(changes.len());
-        for change in changes {
-            // A file may be in several trees.
-            let absolute = change.tree.join(&change.path);
-            let is_listed = |file: &FeedFile| Path::new(&file.tree).join(&file.path) == absolute;
-            if let Some(what) = what(change.kind).filter(|_| !files.iter().any(is_listed)) {
-                files.push(file(&change.tree, &change.path, what));
+        self.append(entry);
+    }
+
+    /// Adds the changes of calls that an earlier daemon carried out, as far as they are not there.
+    pub fn record_missing(&self, entries: impl Iterator<Item = FeedEntry>) {
+        for entry in entries {
+            if self.newest(1, Some(entry.id + 1)).first().is_none_or(|newest| newest.id != entry.id) {
+                self.append(entry);
             }
         }
-        let Author { change, by, session, tool, .. } = author;
-        let (id, by, session, tool) = (*change, by.clone(), session.clone(), Some(tool.clone()));
-        self.append(FeedEntry { id, at: clock::epoch_millis(), by, session, tool, files, ..FeedEntry::default() });
     }
 
     fn record_outside(&self, changes: &[&Change]) {
@@ -188,22 +200,11 @@ impl Drop for ReservedChange<'_> {
 
 impl ChangeSubscriber for Feed {
     fn changed(&self, changes: &[Change]) {
-        let mut outside = Vec::new();
-        let mut calls: Vec<(&Arc<Author>, Vec<&Change>)> = Vec::new();
-        for change in changes {
-            match &change.origin {
-                Origin::Outside => outside.push(change),
-                Origin::Call(author) => match calls.iter_mut().find(|(known, _)| Arc::ptr_eq(known, author)) {
-                    Some((_, of_call)) => of_call.push(change),
-                    None => calls.push((author, vec![change])),
-                },
-                Origin::Derived => {}
-            }
-        }
+        // A call of ours comes with all that the journal knows of it, by `record`.
+        let outside: Vec<&Change> = changes.iter().filter(|change| change.origin == Origin::Outside).collect();
         if !outside.is_empty() {
             self.record_outside(&outside);
         }
-        calls.into_iter().for_each(|(author, changes)| self.record_call(author, &changes));
     }
 }
 
@@ -234,7 +235,7 @@ impl OpenEntry {
 
 fn file(tree: &Path, path: &Path, what: FileChange) -> FeedFile {
     let (tree, path) = (tree.display().to_string(), path.display().to_string());
-    FeedFile { tree, path, what, from: None, items: Vec::new() }
+    FeedFile { tree, path, what, ..FeedFile::default() }
 }
 
 fn what(kind: ChangeKind) -> Option<FileChange> {
@@ -264,8 +265,8 @@ mod tests {
     }
 
     fn entries(feed: &Feed) -> Vec<(String, Vec<(String, FileChange)>)> {
-        let files = |entry: FeedEntry| entry.files.into_iter().map(|file| (file.path, file.what)).collect();
-        feed.newest(10, None).into_iter().rev().map(|entry| (entry.by.clone(), files(entry))).collect()
+        let files = |entry: &FeedEntry| entry.files.iter().map(|file| (file.path.clone(), file.what)).collect();
+        feed.newest(10, None).iter().rev().map(|entry| (entry.by.clone(), files(entry))).collect()
     }
 
     #[test]
@@ -278,19 +279,23 @@ mod tests {
         outside("draft.md", ChangeKind::Created);
         outside("draft.md", ChangeKind::Removed);
         outside("same.md", ChangeKind::MaybeModified);
-        let author = Author { by: "host".to_owned(), tool: "vibe_update_doc".to_owned(), ..Author::default() };
-        let call = Origin::Call(Arc::new(author));
-        feed.changed(&[change("a.md", ChangeKind::Modified, &call), change("b.md", ChangeKind::Created, &call)]);
+        let written = |path: &str, what| file(Path::new("/t"), Path::new(path), what);
+        feed.record(FeedEntry {
+            by: "host".to_owned(),
+            tool: Some("vibe_update_doc".to_owned()),
+            files: vec![written("a.md", FileChange::Changed), written("b.md", FileChange::Created)],
+            ..FeedEntry::default()
+        });
         feed.changed(&[change("index.md", ChangeKind::Modified, &Origin::Derived)]);
         outside("later.md", ChangeKind::Removed);
         feed.finish();
-        let file = |path: &str, what| (path.to_owned(), what);
+        let named = |path: &str, what| (path.to_owned(), what);
         assert_eq!(
             entries(&feed),
             [
-                (BY_HAND.to_owned(), vec![file("new.md", FileChange::Created)]),
-                ("host".to_owned(), vec![file("a.md", FileChange::Changed), file("b.md", FileChange::Created)]),
-                (BY_HAND.to_owned(), vec![file("later.md", FileChange::Deleted)]),
+                (BY_HAND.to_owned(), vec![named("new.md", FileChange::Created)]),
+                ("host".to_owned(), vec![named("a.md", FileChange::Changed), named("b.md", FileChange::Created)]),
+                (BY_HAND.to_owned(), vec![named("later.md", FileChange::Deleted)]),
             ]
         );
     }

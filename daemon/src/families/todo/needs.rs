@@ -117,7 +117,10 @@ impl Tasks {
     pub fn replaced(&self, edit: Edit, new: Arc<TaskFile>) -> Edit {
         let (place, path, bytes) = (self.place.clone(), in_tree(TASK_FILE), new.text.clone().into_bytes());
         let edit = match self.digest {
-            Some(digest) => edit.replace_digest(place, path, LINKS, digest, bytes),
+            Some(digest) => {
+                let edit = edit.replace_digest(place, path, LINKS, digest, bytes);
+                edit.expect_bytes(Some(self.file.text.clone().into()))
+            }
             None => edit.create(place, path, LINKS, bytes),
         };
         edit.with_model(new)

@@ -1,13 +1,17 @@
 //! What the tools take: a table for each. An empty text counts as absent where something is optional, because some
 //! hosts send it.
 
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use trellis_protocol::Failure;
 
 use super::error::TrellisError;
 use crate::arguments;
 use crate::families::Arguments;
+use crate::families::changes::Since;
 use crate::families::error::ArgumentError;
+use crate::families::feed::change_number;
 use crate::families::fields::Object;
 use crate::families::item::{ItemKind, ItemLane};
 use crate::families::item_set::ItemScope;
@@ -56,6 +60,59 @@ arguments! {
         limit: usize = integer::<usize>(1..=100).default(20_usize), "1-100";
         budget: usize = integer::<usize>(500..=100_000).default(8000_usize), "Characters of the answer, 500-100000";
         cursor: Option<String> = text("a text").optional(), "next_cursor of the page before";
+    }
+}
+
+arguments! {
+    /// Which change is taken back, and how.
+    pub struct UndoArgs else TrellisError {
+        change: Option<u64> = change().optional(), "Change id such as c42 from `recent` or a write's answer; default: this session's newest";
+        force: bool = boolean().default(false), "Put the old text there although somebody changed it since";
+        dry_run: bool = boolean().default(false), "Only show what it would do";
+    }
+}
+
+arguments! {
+    /// Which changes, and how many.
+    pub struct RecentArgs else TrellisError {
+        uri: Option<String> = text("an address").optional(), "Only changes of this item, also of one that is gone";
+        project: ItemScope = project().default("*"), "Name, path, ~/…, \".\" (this one) or \"*\" (all)";
+        since: Option<Since> = since().optional(), "A time, 30m, 2h, 7d, or a change id such as c42";
+        by: Option<String> = text("a name").optional(), "Only changes by this host, or `by hand`";
+        change: Option<u64> = change().optional(), "Only this one";
+        diff: bool = boolean().default(false), "With `change`: what it did to the text";
+        limit: usize = integer::<usize>(1..=100).default(10_usize), "1-100";
+        budget: usize = integer::<usize>(500..=100_000).default(6000_usize), "Characters of the answer, 500-100000";
+        cursor: Option<String> = text("a text").optional(), "next_cursor of the page before";
+    }
+}
+
+fn change() -> impl Shape<Value = u64> {
+    text("a change id such as `c42`")
+        .then(|id| change_number(&id).ok_or_else(|| ArgumentError::must_be("a change id such as `c42`")))
+}
+
+const SINCE: &str = "a time such as `2026-11-16T18:40:00Z`, `30m`, `2h`, `7d`, or a change id such as `c42`";
+
+fn since() -> impl Shape<Value = Since> {
+    text("a time or a change id").then(|text| Since::read(text.trim()).ok_or_else(|| ArgumentError::must_be(SINCE)))
+}
+
+impl Since {
+    fn read(text: &str) -> Option<Self> {
+        if let Some(change) = change_number(text) {
+            return Some(Self::Change(change));
+        }
+        let seconds = [("m", 60), ("h", 3600), ("d", 86_400)];
+        let ago = seconds.iter().find_map(|(unit, seconds)| {
+            let count: i64 = text.strip_suffix(unit)?.parse().ok().filter(|count| *count >= 0)?;
+            count.checked_mul(*seconds)
+        });
+        let at = || {
+            let date = text.parse::<Date>().ok().and_then(|date| date.to_zoned(TimeZone::UTC).ok());
+            text.parse().ok().or_else(|| Some(date?.timestamp()))
+        };
+        ago.map(Self::Ago).or_else(|| at().map(Self::At))
     }
 }
 

@@ -5,6 +5,7 @@ use trellis_protocol::{Coded, ErrorInfo, FailureKind};
 
 use crate::families::error::{ArgumentError, CommonError};
 use crate::families::facts::SearchError;
+use crate::families::feed::shown_change;
 use crate::families::fields::FamilyError;
 use crate::families::item_set::ItemsError;
 use crate::families::recall::RecallError;
@@ -35,6 +36,40 @@ pub enum TrellisError {
     Changed { uri: String, expected: String, actual: String },
     #[error("`{uri}` cannot be read: {reason}")]
     Unreadable { uri: String, reason: String },
+    #[error("{}", change.map_or_else(|| "this session has changed nothing that is not undone".to_owned(), |change| format!("there is no change `c{change}`")))]
+    ChangeNotFound { change: Option<u64> },
+    #[error("`c{change}` cannot be undone: {}", why.sentence())]
+    NotUndoable { change: u64, why: NotUndoable },
+    #[error("`c{change}` cannot be undone: the old text of `{path}` is not kept any more")]
+    Expired { change: u64, path: String },
+    #[error("`{path}` was changed after `c{change}`")]
+    UndoConflict { change: u64, path: String, later: Vec<String>, diff: String },
+}
+
+/// Why a change is not taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotUndoable {
+    ByHand,
+    Undone,
+    NothingToDo,
+}
+
+impl NotUndoable {
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::ByHand => "by_hand",
+            Self::Undone => "undone",
+            Self::NothingToDo => "nothing_to_do",
+        }
+    }
+
+    fn sentence(self) -> &'static str {
+        match self {
+            Self::ByHand => "it was made by hand, and what was there before is not known",
+            Self::Undone => "it is undone already",
+            Self::NothingToDo => "its files already are as they were before it",
+        }
+    }
 }
 
 fn near(nearest: &[String]) -> String {
@@ -153,6 +188,32 @@ impl Coded for TrellisError {
             Self::Changed { uri, expected, actual } => {
                 let details = json!({ "uri": uri, "expected_hash": expected, "actual_hash": actual });
                 ErrorInfo::new("CONFLICT", FailureKind::Conflict, details, "open it again without `cursor`")
+            }
+            Self::ChangeNotFound { change } => {
+                let details = change.map_or_else(|| json!({}), |change| json!({ "change": shown_change(change) }));
+                let hint = "look for its id with `recent`";
+                ErrorInfo::new("CHANGE_NOT_FOUND", FailureKind::Missing, details, hint)
+            }
+            Self::NotUndoable { change, why } => {
+                let details = json!({ "change": shown_change(*change), "why": why.word() });
+                let hint = match why {
+                    NotUndoable::ByHand => "ask the person who made it, or write the text again",
+                    NotUndoable::Undone => {
+                        "undo the undo if you want the change back: its id is `undone_by` in `recent`"
+                    }
+                    NotUndoable::NothingToDo => "nothing is left to do",
+                };
+                ErrorInfo::new("NOT_UNDOABLE", FailureKind::Input, details, hint)
+            }
+            Self::Expired { change, path } => {
+                let details = json!({ "change": shown_change(*change), "path": path });
+                let hint = "old texts are kept for 30 days; look into a backup, or write the text again";
+                ErrorInfo::new("EXPIRED", FailureKind::Missing, details, hint)
+            }
+            Self::UndoConflict { change, later, diff, .. } => {
+                let details = json!({ "change": shown_change(*change), "later": later, "diff": diff });
+                let hint = "read the difference; undo the later changes first, or use `force` to put the old text there nevertheless";
+                ErrorInfo::new("CONFLICT", FailureKind::Conflict, details, hint)
             }
             Self::Unreadable { uri, reason } => {
                 let details = json!({ "uri": uri, "reason": reason });

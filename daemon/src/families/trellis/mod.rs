@@ -21,6 +21,15 @@ pub mod ops;
 /// One item alone.
 pub mod open;
 
+/// What was changed, newest first.
+pub mod recent;
+
+/// A change taken back.
+pub mod undo;
+
+/// Two texts, compared line by line.
+pub mod difference;
+
 /// The table of tools.
 pub mod tools;
 

@@ -1,18 +1,22 @@
 //! The table of tools.
 
-use super::arguments::{Lenient, ListArgs, OpenArgs, RecallArgs};
+use super::arguments::{Lenient, ListArgs, OpenArgs, RecallArgs, RecentArgs, UndoArgs};
 use super::error::TrellisError;
 use super::ops::{self, Below};
-use super::{model, open, recall};
+use super::{model, open, recall, recent, undo};
+use crate::families::changes::RecentChanges;
+use crate::families::feed::{ChangeRequest, PastChange};
 use crate::families::item_set::{ItemScope, ItemSet, ItemsError, ItemsRequest, OpenRequest, OpenedUri};
 use crate::families::recall::{RecallError, Recalled};
-use crate::families::{Answer, Tool};
+use crate::families::{Answer, Tool, ToolEffect};
 
 /// Words that people use and the names have not.
-const SEARCH_HINTS: [(&str, &str); 3] = [
+const SEARCH_HINTS: [(&str, &str); 5] = [
     ("recall", "search memory remember find note decision task why"),
     ("open", "read note task decision memory by address"),
     ("list", "what tasks decisions notes memory work next"),
+    ("recent", "history who changed what log activity since"),
+    ("undo", "revert restore take back rollback mistake"),
 ];
 
 pub fn table() -> Vec<Tool> {
@@ -64,5 +68,29 @@ fn rows() -> Vec<Tool> {
             },
         )
         .with_minor_arguments(&["family", "tag", "text", "ready", "sort", "budget"]),
+        Tool::read(
+            ("recent", "Recent changes"),
+            "See what was changed lately, by whom and when: by you, other assistants or by hand. Each change has an id \
+             that can be undone.",
+            |Lenient(args): &Lenient<RecentArgs>, _| Ok(recent::request(args)?),
+            |recent: Result<RecentChanges, ItemsError>, Lenient(args), _| {
+                let uri = args.uri.as_deref().unwrap_or_default();
+                Ok(recent::answer(&recent.map_err(|error| TrellisError::of(error, uri))?, args)?)
+            },
+        )
+        .with_minor_arguments(&["by", "change", "diff", "budget"]),
+        Tool::write(
+            ("undo", "Undo a change"),
+            "Take back a change of yours or of anybody by its id, to the byte, instead of repairing it by hand. Without \
+             an id: the newest change of this session. An undo can be undone.",
+            ToolEffect::Writes { destructive: true, idempotent: false },
+            |args: &UndoArgs, _| {
+                Ok((ChangeRequest { change: args.change }, ItemsRequest { scope: ItemScope::Every }))
+            },
+            |(past, set): (Option<PastChange>, Result<ItemSet, ItemsError>), args, _| {
+                // Without items the files are put back all the same.
+                Ok(undo::undo(past.as_ref(), &set.unwrap_or_default(), args)?)
+            },
+        ),
     ]
 }

@@ -1,4 +1,4 @@
-//! Every family is a folder of one shape with its line in `families::all()`, and knows no other.
+//! Every family is a folder of one shape with its line in `families::ALL`, and knows no other.
 
 use std::collections::BTreeMap;
 
@@ -37,8 +37,8 @@ fn every_family_has_one_shape() {
 #[test]
 fn every_family_is_in_the_list() {
     let list = tree::read("daemon/src/families/mod.rs");
-    let missing = families().into_keys().filter(|family| !list.contains(&format!("FamilyDescriptor::of::<{family}::")));
-    none("`families::all()` names every family", missing.collect());
+    let missing = families().into_keys().filter(|family| !list.contains(&format!("FamilyEntry::of::<{family}::")));
+    none("`families::ALL` names every family", missing.collect());
 }
 
 /// Other families that this code names.

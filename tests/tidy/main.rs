@@ -17,6 +17,9 @@ mod edges;
 /// Every family has one shape, and knows no other.
 mod families;
 
+/// No code outside its folder names a family.
+mod family_names;
+
 /// What we depend on.
 mod dependencies;
 

@@ -10,9 +10,6 @@ use crate::text::slug::slug;
 /// Longer ones name nothing.
 const MAX_ADDRESS_BYTES: usize = 4096;
 
-/// Another name of todo's scheme, in which the session's own project is meant.
-const TODO_FILES: &str = "file://.todo/";
-
 /// An address, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Address {
@@ -48,8 +45,9 @@ pub fn parse(text: &str, families: &[FamilyDescriptor]) -> Option<Address> {
     if text.len() > MAX_ADDRESS_BYTES {
         return None;
     }
-    if let Some(rest) = text.strip_prefix(TODO_FILES) {
-        return faces().find(|(name, _)| *name == "todo").and_then(|(name, face)| split(name, face, "", rest));
+    let aliased = |(name, face): (_, ItemFace)| Some((name, face, text.strip_prefix(face.alias?)?));
+    if let Some((name, face, rest)) = faces().find_map(aliased) {
+        return split(name, face, "", rest);
     }
     let Some((scheme, rest)) = text.split_once("://") else {
         return faces().find_map(|(family, face)| {

@@ -9,9 +9,9 @@ use std::path::Path;
 use jiff::civil::Date;
 use serde_json::Value;
 
-use super::SessionContext;
 use super::facts::Chunk;
 use super::item_set::OpenedFile;
+use super::{AddressTemplate, SessionContext};
 use crate::clock::Now;
 use crate::disk::TreeLocation;
 use crate::text::headings::headings;
@@ -28,6 +28,10 @@ pub struct ItemFace {
     pub items: fn(&str, &[u8]) -> FileItems,
     /// What stands in an address between `FAMILY://` and the project.
     pub prefix: &'static str,
+    /// Another beginning of its addresses, behind which comes a path in the session's own project.
+    pub alias: Option<&'static str>,
+    /// How its addresses look, in the order in which they are listed.
+    pub templates: &'static [AddressTemplate],
     /// What an address of the family names, by project, path and fragment; none if it is no address.
     pub target: fn(&str, &str, Option<&str>) -> Option<AddressTarget>,
     /// What a short form names in the session's own project: `T001`.

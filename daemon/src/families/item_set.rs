@@ -382,7 +382,8 @@ fn is_same(one: ItemRef<'_>, other: ItemRef<'_>) -> bool {
 fn may_mean(link: &ItemLink, target: ItemRef<'_>) -> bool {
     match link {
         ItemLink::Address(text) => {
-            text.split_once(':').is_some_and(|(scheme, _)| scheme == target.tree.family || scheme == "file")
+            text.split_once(':').is_some_and(|(scheme, _)| scheme == target.tree.family)
+                || target.tree.face.alias.is_some_and(|alias| text.starts_with(alias))
         }
         ItemLink::ShortForm(word) => (target.tree.face.short_form)(word).is_some_and(|key| key == target.item.key),
         ItemLink::File(path) => target.path == path,

@@ -103,15 +103,37 @@ use crate::disk::{RelativePath, TreeLocation};
 use crate::trees::ChangeKind;
 
 /// All families, in the order in which their tools are listed.
+const ALL: &[FamilyEntry] = &[
+    FamilyEntry::of::<trellis::Trellis>(),
+    FamilyEntry::of::<vibe::Vibe>(),
+    FamilyEntry::of::<todo::Todo>(),
+    FamilyEntry::of::<vine::Vine>(),
+    FamilyEntry::of::<vault::Vault>(),
+    FamilyEntry::of::<board::Board>(),
+];
+
+/// All families with their tables.
 pub fn all() -> Vec<FamilyDescriptor> {
-    vec![
-        FamilyDescriptor::of::<trellis::Trellis>(),
-        FamilyDescriptor::of::<vibe::Vibe>(),
-        FamilyDescriptor::of::<todo::Todo>(),
-        FamilyDescriptor::of::<vine::Vine>(),
-        FamilyDescriptor::of::<vault::Vault>(),
-        FamilyDescriptor::of::<board::Board>(),
-    ]
+    ALL.iter().map(|family| (family.descriptor)()).collect()
+}
+
+/// Names and faces of the families that have items, in the order of all. No tool is made for this, so that tools can
+/// ask for it while they are made.
+pub fn with_items() -> impl Iterator<Item = (&'static str, ItemFace)> {
+    ALL.iter().filter_map(|family| Some((family.name, (family.items)()?)))
+}
+
+/// A family in the list of all, before its tables are read.
+struct FamilyEntry {
+    name: &'static str,
+    items: fn() -> Option<ItemFace>,
+    descriptor: fn() -> FamilyDescriptor,
+}
+
+impl FamilyEntry {
+    const fn of<F: Family>() -> Self {
+        Self { name: F::NAME, items: F::items, descriptor: FamilyDescriptor::of::<F> }
+    }
 }
 
 /// What every family says about itself.

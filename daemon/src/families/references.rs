@@ -4,12 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::item::ItemLink;
+use crate::families;
 use crate::text::code_fences::lines;
 use crate::text::headings::headings;
 use crate::text::percent::decoded;
-
-/// The schemes of addresses, with what follows them always.
-const SCHEMES: [&str; 6] = ["vibe://", "todo://", "vine://", "vault://", "board://", "file://.todo/"];
 
 /// More of one text are not kept.
 const MAX_LINKS: usize = 100;
@@ -37,11 +35,17 @@ pub fn links(text: &str, path: &str) -> Vec<ItemLink> {
 
 /// An address whose scheme ends at this colon.
 fn address_at(text: &str, colon: usize) -> Option<ItemLink> {
-    let scheme = SCHEMES.iter().find(|scheme| {
-        let (name, rest) = scheme.split_at(scheme.find(':').unwrap_or_default());
-        text[..colon].ends_with(name) && text[colon..].starts_with(rest)
+    if !text[colon..].starts_with("://") {
+        return None;
+    }
+    let (scheme, rest) = families::with_items().find_map(|(name, face)| {
+        let alias = face.alias.and_then(|alias| alias.split_once(':'));
+        let beginnings = [Some((name, "//")), alias];
+        let is_here =
+            |(scheme, rest): &(&str, &str)| text[..colon].ends_with(scheme) && text[colon + 1..].starts_with(rest);
+        beginnings.into_iter().flatten().find(is_here)
     })?;
-    let start = colon - scheme.find(':')?;
+    let start = colon - scheme.len();
     if text[..start].ends_with(|letter: char| letter.is_alphanumeric()) {
         return None;
     }
@@ -49,10 +53,10 @@ fn address_at(text: &str, colon: usize) -> Option<ItemLink> {
         letter.is_whitespace()
             || matches!(letter, '<' | '>' | '"' | '\'' | '`' | ')' | ']' | '}' | '|' | '、' | '。' | '」')
     };
-    let rest = &text[start..];
-    let address = &rest[..rest.find(is_end).unwrap_or(rest.len())];
+    let line = &text[start..];
+    let address = &line[..line.find(is_end).unwrap_or(line.len())];
     let address = address.trim_end_matches(['.', ',', ';', ':', '!', '?', '*', '_']);
-    (address.len() > scheme.len()).then(|| ItemLink::Address(address.to_owned()))
+    (address.len() > scheme.len() + 1 + rest.len()).then(|| ItemLink::Address(address.to_owned()))
 }
 
 /// A task by its id: `#T001`.

@@ -182,10 +182,11 @@ impl<S: Shape, C: Fn(usize) -> Result<(), ArgumentError>> Shape for List<S, C> {
 /// Anything that one function reads.
 pub fn shape<T>(
     schema: impl Fn() -> Value,
-    wanted: &'static str,
+    wanted: impl Into<Cow<'static, str>>,
     read: impl Fn(&Value) -> Option<T>,
 ) -> impl Shape<Value = T> {
-    Leaf { schema, wanted: move || wanted.into(), read: move |value: &Value| read(value).map(Ok) }
+    let wanted = wanted.into();
+    Leaf { schema, wanted: move || wanted.clone(), read: move |value: &Value| read(value).map(Ok) }
 }
 
 /// A list; an item's error gets its place. `check` looks at how many there are before any of them is read.
@@ -224,12 +225,13 @@ pub fn integer<T: TryFrom<i64>>(range: RangeInclusive<i64>) -> impl Shape<Value 
 }
 
 /// One of these words, or what else `named` takes for one.
-pub fn one_of<T, const N: usize>(
-    words: [&'static str; N],
-    wanted: &'static str,
+pub fn one_of<T>(
+    words: impl Into<Vec<&'static str>>,
+    wanted: impl Into<Cow<'static, str>>,
     named: impl Fn(&str) -> Option<T>,
 ) -> impl Shape<Value = T> {
-    let schema = move || json!({ "type": "string", "enum": words.as_slice() });
+    let words = words.into();
+    let schema = move || json!({ "type": "string", "enum": words });
     shape(schema, wanted, move |value| named(value.as_str()?))
 }
 

@@ -1,4 +1,4 @@
-//! How far something is, in the words of every family and in those that people use: one table for all of them.
+//! How far something is, in the words that people use: one table for all families, which add their own.
 //!
 //! A word comes in as somebody wrote it; the lane that it means goes out, or the word that a family writes for it.
 
@@ -53,42 +53,14 @@ const DECISIONS: [(&str, &[&str]); 3] = [
 
 /// The words of one family, in its own order.
 #[derive(Debug, Clone, Copy)]
-pub struct FamilyWords(&'static [(&'static str, ItemLane, Use)]);
+pub struct FamilyWords(pub &'static [(&'static str, ItemLane, WordUse)]);
 
 /// Whether a word is written where only the lane is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Use {
+pub enum WordUse {
     Usual,
     Special,
 }
-
-pub const VIBE: FamilyWords = FamilyWords(&[
-    ("pending", Todo, Use::Usual),
-    ("in-progress", Doing, Use::Usual),
-    ("blocked", Blocked, Use::Usual),
-    ("done", Done, Use::Usual),
-]);
-
-pub const TODO: FamilyWords =
-    FamilyWords(&[("todo", Todo, Use::Usual), ("in_progress", Doing, Use::Usual), ("done", Done, Use::Usual)]);
-
-pub const VINE: FamilyWords = FamilyWords(&[
-    ("notstarted", Todo, Use::Usual),
-    ("planning", Todo, Use::Special),
-    ("started", Doing, Use::Usual),
-    ("reviewing", Review, Use::Usual),
-    ("blocked", Blocked, Use::Usual),
-    ("complete", Done, Use::Usual),
-]);
-
-pub const BOARD: FamilyWords = FamilyWords(&[
-    ("backlog", Todo, Use::Special),
-    ("todo", Todo, Use::Usual),
-    ("in_progress", Doing, Use::Usual),
-    ("code_review", Review, Use::Usual),
-    ("recovery", Blocked, Use::Usual),
-    ("done", Done, Use::Usual),
-]);
 
 impl FamilyWords {
     /// The family's word for what was given: its own, else the usual one of the lane that is meant.
@@ -97,7 +69,7 @@ impl FamilyWords {
         let own = self.0.iter().find(|(word, ..)| folded(word) == given);
         let usual = || {
             let lane = lane_of_folded(&given)?;
-            self.0.iter().find(|(_, known, usage)| *known == lane && *usage == Use::Usual)
+            self.0.iter().find(|(_, known, usage)| *known == lane && *usage == WordUse::Usual)
         };
         own.or_else(usual).map(|(word, ..)| *word)
     }
@@ -133,6 +105,10 @@ fn folded(word: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::families::board::statuses::STATUS_WORDS as BOARD;
+    use crate::families::todo::statuses::STATUS_WORDS as TODO;
+    use crate::families::vibe::statuses::STATUS_WORDS as VIBE;
+    use crate::families::vine::statuses::STATUS_WORDS as VINE;
 
     #[track_caller]
     fn check(words: FamilyWords, given: &str, expected: Option<&str>) {

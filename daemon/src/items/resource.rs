@@ -1,5 +1,7 @@
 //! Resources that are no items, read by their addresses: lists of projects, a project's `task.md` as a whole.
 
+use std::path::{Path, PathBuf};
+
 use crate::clock::Now;
 use crate::disk::{DiskRequest as _, ReadError, ReadFile, RelativePath, SymlinkPolicy};
 use crate::families::address::Address;
@@ -16,17 +18,20 @@ pub(crate) fn read(
     families: &[FamilyDescriptor],
     context: &ReadContext<'_>,
 ) -> Result<OpenedResource, ItemsError> {
-    if let Some(path) = in_other_project(text, address, names)? {
-        return in_tree(text, address, &path, families, context);
-    }
-    // The session's own is known to the family by its shortest name.
+    // A resource of each project is known to its family in the session's own, where the name is left out.
     let own =
         text.split_once("://").and_then(|(scheme, rest)| Some(format!("{scheme}:///{}", rest.split_once('/')?.1)));
-    let resources = || families.iter().flat_map(|family| &family.resources);
-    let spellings: Vec<&str> = std::iter::once(text).chain(own.as_deref()).collect();
-    let found = spellings
-        .iter()
-        .find_map(|spelling| resources().find_map(|resource| Some((resource, uri::matches(resource.uri, spelling)?))));
+    let matching = |spelling: &str| {
+        let mut resources = families.iter().flat_map(|family| &family.resources);
+        resources.find_map(|resource| Some((resource, uri::matches(resource.uri, spelling)?)))
+    };
+    let of_own = own.as_deref().and_then(matching);
+    if of_own.is_some()
+        && let Some(project) = other_project(address, names)?
+    {
+        return in_tree(text, address, &project, families, context);
+    }
+    let found = matching(text).or(of_own);
     let (resource, variables) = found.ok_or(ItemsError::InvalidAddress)?;
     let now = Now::read(&context.session.zone.0);
     let content = resource.read.run(&variables, context, &now).map_err(|_| ItemsError::Read(ReadError::Missing))?;
@@ -34,15 +39,11 @@ pub(crate) fn read(
 }
 
 /// The directory of the project that is meant, if it is another than the session's own.
-fn in_other_project(
-    text: &str,
-    address: &Address,
-    names: &ProjectNames,
-) -> Result<Option<std::path::PathBuf>, ItemsError> {
-    if address.project.is_empty() || !text.starts_with("todo://") {
+fn other_project(address: &Address, names: &ProjectNames) -> Result<Option<PathBuf>, ItemsError> {
+    let name = &address.project;
+    if name.is_empty() {
         return Ok(None);
     }
-    let name = &address.project;
     let project = names.find(name).map_err(|error| ItemsError::name(name, error, names))?;
     Ok((names.own() != Some(project)).then(|| project.to_owned()))
 }
@@ -50,7 +51,7 @@ fn in_other_project(
 fn in_tree(
     text: &str,
     address: &Address,
-    project: &std::path::Path,
+    project: &Path,
     families: &[FamilyDescriptor],
     context: &ReadContext<'_>,
 ) -> Result<OpenedResource, ItemsError> {

@@ -7,11 +7,11 @@ use serde_json::{Number, Value, json};
 
 use super::error::BoardError;
 use super::model::{Lane, Priority};
+use super::statuses::STATUS_WORDS;
 use crate::arguments;
 use crate::families::error::ArgumentError;
 use crate::families::fields::{object, rows_of};
 use crate::families::shapes::{Shape, integer, list, one_of, project_root, shape, text};
-use crate::families::statuses;
 
 /// The most tags of a task.
 const TAGS: usize = 10;
@@ -150,7 +150,7 @@ fn description() -> impl Shape<Value = String> {
 
 fn lane() -> impl Shape<Value = Lane> {
     let wanted = "one of `backlog`, `todo`, `in_progress`, `code_review`, `done`, `recovery`";
-    let named = |word: &str| Lane::named(statuses::BOARD.meant(word)?);
+    let named = |word: &str| Lane::named(STATUS_WORDS.meant(word)?);
     one_of(Lane::ALL.map(Lane::word), wanted, named)
         .hint("Use one of backlog, todo, in_progress, code_review, done, recovery.")
 }

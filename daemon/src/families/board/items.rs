@@ -9,6 +9,7 @@ use super::bridge::{self, IN_STATE, NAME};
 use super::json;
 use super::model::{FILE_LIMIT, Lane, Task};
 use super::parse::parse;
+use super::statuses::STATUS_WORDS;
 use crate::clock::Now;
 use crate::disk::{SymlinkPolicy, TreeLocation};
 use crate::families::facts::Chunk;
@@ -17,7 +18,7 @@ use crate::families::item::{
     TreeFiles, TreeOwner, one_line,
 };
 use crate::families::item_set::OpenedFile;
-use crate::families::{SessionContext, references, statuses};
+use crate::families::{AddressTemplate, SessionContext, references};
 use crate::projects::ProjectSelector;
 
 pub const FACE: ItemFace = ItemFace {
@@ -25,6 +26,8 @@ pub const FACE: ItemFace = ItemFace {
     wanted: |path| path.ends_with(".json"),
     items,
     prefix: "",
+    alias: None,
+    templates: &[AddressTemplate { uri: "board://{project}/{id}", name: "item-card", title: "Card of the board" }],
     target: |_, path, fragment| {
         let is_id = fragment.is_none() && !path.is_empty() && !path.contains('/');
         is_id.then(|| AddressTarget::Item(ItemKey::path(path), None))
@@ -83,7 +86,7 @@ fn card(text: &str, object: Option<&str>, id: String, lane: Lane, task: &Task) -
         kind: ItemKind::Card,
         title: one_line(title.as_deref().unwrap_or(&id)),
         status: Some(lane.word().to_owned()),
-        lane: statuses::BOARD.lane(lane.word()),
+        lane: STATUS_WORDS.lane(lane.word()),
         tags: task.tags(),
         span,
         ready: matches!(lane, Lane::Todo | Lane::Backlog),

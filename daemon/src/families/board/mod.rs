@@ -7,6 +7,9 @@
 /// What a board is.
 pub mod model;
 
+/// Words for how far something is.
+pub mod statuses;
+
 /// JSON that stays as its writer wrote it.
 pub mod json;
 

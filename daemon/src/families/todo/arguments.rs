@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::error::TodoError;
 use super::model::{AdrStatus, DEFAULT_CATEGORY, MAX_NUMBER, Status, TaskId};
 use super::render;
+use super::statuses::STATUS_WORDS;
 use crate::arguments;
 use crate::families::error::ArgumentError;
 use crate::families::fields::{Argument, FirstError, Object, ObjectSchema, object, rows_of};
@@ -213,7 +214,7 @@ fn task_id() -> impl Shape<Value = TaskId> {
 
 fn status() -> impl Shape<Value = Status> {
     let words = Status::ALL.map(Status::word);
-    let named = |word: &str| Status::named(statuses::TODO.meant(word)?);
+    let named = |word: &str| Status::named(STATUS_WORDS.meant(word)?);
     one_of(words, "`todo`, `in_progress` or `done`", named).code("INVALID_STATUS")
 }
 

@@ -13,19 +13,26 @@ use super::model::{
     ADRS, AdrStatus, CONTEXTS, FILE_LIMIT, INDEX_FILE, MAX_NUMBER, Status, TASK_FILE, TaskId, adr_number, place,
 };
 use super::parse::{SubTask, Task, TaskFile, UnnumberedTask};
-use crate::families::SessionContext;
+use super::statuses::STATUS_WORDS;
 use crate::families::facts::Chunk;
 use crate::families::item::{
     AddressTarget, FileItems, Item, ItemDetail, ItemDetails, ItemFace, ItemHome, ItemKey, ItemKind, ItemTree,
     TreeFiles, TreeOwner, one_line,
 };
-use crate::families::{references, statuses};
+use crate::families::references;
+use crate::families::{AddressTemplate, SessionContext};
 
 pub const FACE: ItemFace = ItemFace {
     tree,
     wanted,
     items,
     prefix: "",
+    alias: Some("file://.todo/"),
+    templates: &[
+        AddressTemplate { uri: "todo://{project}/{id}", name: "item-task", title: "Task" },
+        AddressTemplate { uri: "todo://{project}/adr/{number}", name: "item-decision", title: "Decision record" },
+        AddressTemplate { uri: "todo://{project}/context/{id}", name: "item-context", title: "Context of a task" },
+    ],
     target,
     short_form,
     home,
@@ -95,7 +102,7 @@ fn task_item(
         kind: ItemKind::Task,
         title: one_line(title),
         status: Some(status.word().to_owned()),
-        lane: statuses::TODO.lane(status.word()),
+        lane: STATUS_WORDS.lane(status.word()),
         tags: vec![category.to_owned()],
         ready: status == Status::Todo,
         links: references::links(own, TASK_FILE),

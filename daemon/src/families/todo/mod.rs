@@ -7,6 +7,9 @@
 /// Ids, statuses, paths, limits.
 pub mod model;
 
+/// Words for how far something is.
+pub mod statuses;
+
 /// Lines with their places, and which of them are not to be read.
 pub mod lines;
 

@@ -8,7 +8,6 @@ use trellis_protocol::Failure;
 
 use super::error::TrellisError;
 use crate::arguments;
-use crate::families::Arguments;
 use crate::families::changes::Since;
 use crate::families::error::ArgumentError;
 use crate::families::feed::change_number;
@@ -17,16 +16,13 @@ use crate::families::item::{ItemKind, ItemLane};
 use crate::families::item_set::ItemScope;
 use crate::families::recall::LaneFilter;
 use crate::families::shapes::{Shape, boolean, integer, one_of, shape, text};
-
-/// Families that have items.
-const FAMILIES: [&str; 5] = ["vibe", "todo", "vine", "vault", "board"];
-const KINDS: [&str; 9] = ["document", "task", "decision", "context", "session", "plan", "node", "file", "card"];
+use crate::families::{self, Arguments};
 
 arguments! {
     /// What to look for, where, and how much of it.
     pub struct RecallArgs else TrellisError {
         query: String = query().required(), "Words, a question, an id or a path; \"phrase\", -word, word* and OR work; 1-500 characters";
-        kind: Option<ItemKind> = one_of(KINDS, "a kind of item", ItemKind::named).optional(), "";
+        kind: Option<ItemKind> = one_of(ItemKind::ALL.map(ItemKind::word), "a kind of item", ItemKind::named).optional(), "";
         lane: Option<LaneFilter> = open_lane().optional(), "open = not done";
         project: ItemScope = project().default("*"), "Name, path, ~/…, \".\" (this one) or \"*\" (all)";
         limit: usize = integer::<usize>(1..=50).default(8_usize), "1-50";
@@ -52,7 +48,7 @@ arguments! {
         project: ItemScope = project().default("."), "Name, path, ~/…, \".\" (this one) or \"*\" (all)";
         under: Option<String> = text("an address").optional(), "Only below this address: vibe://projects/NAME/tasks, vine://P/a.vine, vault://P/dir, todo://P/adr";
         claimed: Option<bool> = boolean().optional(), "Only those that somebody is on, or only the others";
-        family: Option<String> = one_of(FAMILIES, "a family", |word| FAMILIES.contains(&word).then(|| word.to_owned())).optional(), "";
+        family: Option<&'static str> = family().optional(), "";
         tag: Option<String> = text("a text").optional(), "";
         text: Option<String> = text("a text").optional(), "In title, id or tags";
         ready: Option<bool> = boolean().optional(), "true: only what can start now";
@@ -132,8 +128,7 @@ fn open_lane() -> impl Shape<Value = LaneFilter> {
         "open" => Some(LaneFilter::Open),
         word => ItemLane::named(word).map(LaneFilter::One),
     };
-    let words = ["todo", "doing", "review", "blocked", "done", "open"];
-    one_of(words, "one of `todo`, `doing`, `review`, `blocked`, `done`, `open`", named)
+    one_of_lanes_and(&["open"], named)
 }
 
 fn lane() -> impl Shape<Value = LaneFilter> {
@@ -142,8 +137,23 @@ fn lane() -> impl Shape<Value = LaneFilter> {
         "none" => Some(LaneFilter::None),
         word => ItemLane::named(word).map(LaneFilter::One),
     };
-    let words = ["todo", "doing", "review", "blocked", "done", "open", "none"];
-    one_of(words, "one of `todo`, `doing`, `review`, `blocked`, `done`, `open`, `none`", named)
+    one_of_lanes_and(&["open", "none"], named)
+}
+
+fn one_of_lanes_and<T>(more: &[&'static str], named: impl Fn(&str) -> Option<T>) -> impl Shape<Value = T> {
+    let words: Vec<&str> = ItemLane::ALL.map(ItemLane::word).into_iter().chain(more.iter().copied()).collect();
+    let wanted = format!("one of {}", quoted(&words));
+    one_of(words, wanted, named)
+}
+
+/// A family that has items.
+fn family() -> impl Shape<Value = &'static str> {
+    let names = || families::with_items().map(|(name, _)| name);
+    one_of(names().collect::<Vec<_>>(), "a family", move |word| names().find(|name| *name == word))
+}
+
+fn quoted(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn kinds() -> impl Shape<Value = Vec<ItemKind>> {
@@ -152,9 +162,9 @@ fn kinds() -> impl Shape<Value = Vec<ItemKind>> {
         Value::Array(values) => values.iter().map(kind).collect(),
         value => kind(value).map(|kind| vec![kind]),
     };
-    let wanted =
-        "`document`, `task`, `decision`, `context`, `session`, `plan`, `node`, `file`, `card`, or a list of them";
-    shape(|| json!({ "type": "string", "enum": KINDS }), wanted, read)
+    let words = ItemKind::ALL.map(ItemKind::word);
+    let wanted = format!("{}, or a list of them", quoted(&words));
+    shape(move || json!({ "type": "string", "enum": words }), wanted, read)
 }
 
 fn project() -> impl Shape<Value = ItemScope> {

@@ -5,10 +5,10 @@ use serde_json::{Map, Value, json};
 use super::arguments::ListArgs;
 use super::error::{TrellisError, argument};
 use super::model::{ShownItem, cursor, cursor_place};
-use crate::families::Answer;
 use crate::families::address::{self, AddressedItem};
 use crate::families::item::{ItemLane, TreeOwner};
 use crate::families::item_set::{ItemRef, ItemScope, ItemSet};
+use crate::families::{self, Answer};
 use crate::text::folding::fold_word;
 use crate::text::percent::decoded;
 
@@ -18,7 +18,7 @@ const MAX_WARNINGS: usize = 20;
 /// An address up to a whole component, taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Below {
-    family: String,
+    family: &'static str,
     /// Empty is the session's own.
     project: String,
     path: String,
@@ -27,16 +27,17 @@ pub struct Below {
 impl Below {
     pub fn parse(uri: &str) -> Result<Self, TrellisError> {
         let invalid = || TrellisError::InvalidUri { uri: uri.to_owned() };
-        let (family, rest) = uri.split_once("://").ok_or_else(invalid)?;
-        let rest = if family == "vibe" { rest.strip_prefix("projects/").ok_or_else(invalid)? } else { rest };
+        let (scheme, rest) = uri.split_once("://").ok_or_else(invalid)?;
+        let (family, face) = families::with_items().find(|(name, _)| *name == scheme).ok_or_else(invalid)?;
+        let rest = rest.strip_prefix(face.prefix).ok_or_else(invalid)?;
         let (project, path) = rest.split_once('/').unwrap_or((rest, ""));
-        let is_plain = !rest.contains(['?', '#']) && ["vibe", "todo", "vine", "vault", "board"].contains(&family);
+        let is_plain = !rest.contains(['?', '#']);
         let decoded = |part: &str| decoded(part).filter(|_| is_plain).ok_or_else(invalid);
         let path = decoded(path.trim_end_matches('/'))?;
         if path.split('/').any(|part| matches!(part, "." | "..")) {
             return Err(invalid());
         }
-        Ok(Self { family: family.to_owned(), project: decoded(project)?, path })
+        Ok(Self { family, project: decoded(project)?, path })
     }
 
     /// The projects in which its items are.
@@ -71,7 +72,7 @@ pub fn list(set: &ItemSet, args: &ListArgs, below: Option<&Below>) -> Result<Ans
         let item = found.item;
         (args.kinds.is_empty() || args.kinds.contains(&item.kind))
             && args.lane.is_none_or(|lane| lane.takes(item.lane))
-            && args.family.as_deref().is_none_or(|family| family == found.tree.family)
+            && args.family.is_none_or(|family| family == found.tree.family)
             && args.ready.is_none_or(|ready| !ready || item.ready)
             && args.claimed != Some(true)
             && tag.as_ref().is_none_or(|tag| item.tags.iter().any(|known| fold_word(known) == *tag))

@@ -4,22 +4,7 @@ use super::error::TrellisError;
 use super::open::FoundItem;
 use crate::families::address::AddressedItem;
 use crate::families::item_set::{ItemsError, OpenRequest, OpenedItem, OpenedUri};
-use crate::families::{AddressSpace, AddressTemplate, ResourceContent, SessionContext, two_phase};
-
-/// How addresses look, in the order in which they are listed.
-const TEMPLATES: [AddressTemplate; 7] = [
-    AddressTemplate {
-        uri: "vibe://projects/{name}/{+path}",
-        name: "item-document",
-        title: "Document of the workspace",
-    },
-    AddressTemplate { uri: "todo://{project}/{id}", name: "item-task", title: "Task" },
-    AddressTemplate { uri: "todo://{project}/adr/{number}", name: "item-decision", title: "Decision record" },
-    AddressTemplate { uri: "todo://{project}/context/{id}", name: "item-context", title: "Context of a task" },
-    AddressTemplate { uri: "vine://{project}/{+path}", name: "item-plan", title: "Plan or its task" },
-    AddressTemplate { uri: "vault://{project}/{+path}", name: "item-file", title: "File of the vault" },
-    AddressTemplate { uri: "board://{project}/{id}", name: "item-card", title: "Card of the board" },
-];
+use crate::families::{self, AddressSpace, ResourceContent, SessionContext, two_phase};
 
 pub fn addresses() -> AddressSpace {
     let read = two_phase(
@@ -32,7 +17,8 @@ pub fn addresses() -> AddressSpace {
             Ok(ResourceContent { text, last_modified: None })
         },
     );
-    AddressSpace { templates: TEMPLATES.to_vec(), read }
+    let templates = families::with_items().flat_map(|(_, face)| face.templates).copied().collect();
+    AddressSpace { templates, read }
 }
 
 /// As the family shows it, else the text with what belongs to it.

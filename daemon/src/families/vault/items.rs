@@ -8,7 +8,7 @@ use crate::families::item::{
     AddressTarget, FileItems, Item, ItemDetails, ItemFace, ItemHome, ItemKey, ItemKind, ItemTree, TreeFiles, TreeOwner,
     one_line, sections,
 };
-use crate::families::{SessionContext, references};
+use crate::families::{AddressTemplate, SessionContext, references};
 use crate::text::headings::headings;
 
 /// Larger files are no items, in bytes.
@@ -19,6 +19,8 @@ pub const FACE: ItemFace = ItemFace {
     wanted: |path| !path.is_empty(),
     items,
     prefix: "",
+    alias: None,
+    templates: &[AddressTemplate { uri: "vault://{project}/{+path}", name: "item-file", title: "File of the vault" }],
     target: |_, path, fragment| AddressTarget::file(path, fragment),
     companion: |_| None,
     resource: |_, _, _| None,

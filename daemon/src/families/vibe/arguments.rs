@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use super::error::VibeError;
 use super::layout::MAIN_PLAN;
 use super::model::STATUSES;
+use super::statuses::STATUS_WORDS;
 use crate::arguments;
 use crate::families::error::ArgumentError;
 use crate::families::fields::{Object, object, rows_of};
 use crate::families::shapes::{Shape, any_object, boolean, integer, shape, text};
-use crate::families::statuses;
 
 /// More hits are not given.
 const MAX_HITS: usize = 200;
@@ -163,7 +163,7 @@ fn not_blank(title: String) -> Result<String, ArgumentError> {
 fn status() -> impl Shape<Value = String> {
     let schema = || json!({ "type": "string", "enum": STATUSES });
     shape(schema, "a status", |value| value.as_str().map(str::to_owned)).then(|status| {
-        let meant = statuses::VIBE.meant(&status).map(str::to_owned);
+        let meant = STATUS_WORDS.meant(&status).map(str::to_owned);
         meant.ok_or_else(|| ArgumentError::is("is not a status").code("INVALID_STATUS"))
     })
 }

@@ -9,17 +9,18 @@ use super::facts::{boost_of_status, with_heading_boost};
 use super::layout::{self, DocumentPath, FILE_LIMIT, is_document};
 use super::metadata::DeclaredMetadata;
 use super::model::decoded;
+use super::statuses::STATUS_WORDS;
 use super::{ops, sections, status_line};
 use crate::clock::Now;
 use crate::disk::FileContent;
-use crate::families::SessionContext;
 use crate::families::item::{
     AddressTarget, FileItems, Item, ItemDetails, ItemFace, ItemHome, ItemKey, ItemKind, ItemTree, TreeFiles, TreeOwner,
     excerpt, one_line,
 };
 use crate::families::item_set::OpenedFile;
 use crate::families::references;
-use crate::families::statuses::{self, is_outdated};
+use crate::families::statuses::is_outdated;
+use crate::families::{AddressTemplate, SessionContext};
 use crate::text::front_matter;
 
 pub const FACE: ItemFace = ItemFace {
@@ -27,6 +28,12 @@ pub const FACE: ItemFace = ItemFace {
     wanted: is_document,
     items,
     prefix: "projects/",
+    alias: None,
+    templates: &[AddressTemplate {
+        uri: "vibe://projects/{name}/{+path}",
+        name: "item-document",
+        title: "Document of the workspace",
+    }],
     target: |_, path, fragment| match (path, fragment) {
         ("", None) => Some(AddressTarget::Resource),
         _ => AddressTarget::file(path, fragment),
@@ -59,7 +66,7 @@ fn items(path: &str, bytes: &[u8]) -> FileItems {
     let kind = kind(&path, &said);
     let status = said.status(&path);
     let replaced_by = front.and_then(|front| name_in(front.get("superseded_by")?));
-    let lane = status.filter(|_| kind == ItemKind::Task).and_then(|status| statuses::VIBE.lane(status));
+    let lane = status.filter(|_| kind == ItemKind::Task).and_then(|status| STATUS_WORDS.lane(status));
     let item = Item {
         key: ItemKey::path(path.in_project()),
         title: one_line(sections::title(body).unwrap_or(path.stem())),

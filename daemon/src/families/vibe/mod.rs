@@ -12,6 +12,9 @@ pub mod metadata;
 /// What is kept in memory of a document.
 pub mod model;
 
+/// Words for how far something is.
+pub mod statuses;
+
 /// The line `Status: x`.
 pub mod status_line;
 

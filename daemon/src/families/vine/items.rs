@@ -10,6 +10,7 @@ use super::model::{FILE_LIMIT, Graph, Node};
 use super::parse::has_magic;
 use super::paths::is_vine;
 use super::plan::Plan;
+use super::statuses::STATUS_WORDS;
 use super::whitespace::lines;
 use crate::disk::{FileModel as _, SymlinkPolicy, TreeLocation};
 use crate::families::facts::Chunk;
@@ -17,7 +18,7 @@ use crate::families::item::{
     AddressTarget, FileItems, Item, ItemDetail, ItemDetails, ItemFace, ItemHome, ItemKey, ItemKind, ItemTree,
     RelatedItem, TreeFiles, TreeOwner, one_line,
 };
-use crate::families::{SessionContext, references, statuses};
+use crate::families::{AddressTemplate, SessionContext, references};
 use crate::projects::ProjectSelector;
 
 /// Such a file may be anything, and is shown to nobody.
@@ -33,6 +34,8 @@ pub const FACE: ItemFace = ItemFace {
     wanted: is_vine,
     items,
     prefix: "",
+    alias: None,
+    templates: &[AddressTemplate { uri: "vine://{project}/{+path}", name: "item-plan", title: "Plan or its task" }],
     target,
     companion: |_| None,
     resource: |_, _, _| None,
@@ -117,7 +120,7 @@ fn plan_item(path: &str, text: &str, graph: &Graph, warning: Option<String>) -> 
         kind: ItemKind::Plan,
         title: one_line(title.unwrap_or(&root.name)),
         status: status.map(str::to_owned),
-        lane: status.and_then(|status| statuses::VINE.lane(status)),
+        lane: status.and_then(|status| STATUS_WORDS.lane(status)),
         span: 0..text.len(),
         links: references::links(text, path),
         warning,
@@ -138,7 +141,7 @@ fn node_item(path: &str, text: &str, node: &Node, block: Range<usize>) -> Item {
         kind: ItemKind::Node,
         title: one_line(&node.name),
         status: status.map(str::to_owned),
-        lane: status.and_then(|status| statuses::VINE.lane(status)),
+        lane: status.and_then(|status| STATUS_WORDS.lane(status)),
         links: references::links(own, path),
         names: vec![node.id.to_string()],
         boost: 1.0,

@@ -10,6 +10,9 @@ pub mod whitespace;
 /// What a plan is.
 pub mod model;
 
+/// Words for how far something is.
+pub mod statuses;
+
 /// Its nodes, in blocks.
 pub mod nodes;
 

@@ -4,6 +4,9 @@
 /// Which tools a host sees, under which names.
 mod surfaces;
 
+/// What the list of tools costs.
+mod surface_size;
+
 /// What every row of the list of tools must have.
 mod tool_rows;
 

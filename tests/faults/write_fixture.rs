@@ -24,6 +24,7 @@ use trellisd::engine::lifecycle::ExitReason;
 use trellisd::engine::{AnswerCache, Engine, GatewayState, ProcessInfo, StartedBy};
 use trellisd::families::{self, FamilyDescriptor};
 use trellisd::families::{Answer, ProgressReporter, Registry, SessionContext, ToolLookup, ToolRun};
+use trellisd::trees::Author;
 
 pub(crate) struct TestProject {
     directory: TempDir,
@@ -189,9 +190,11 @@ impl EngineFixture {
         session.umask = 0o022;
         let call = Some(CallId { session: "session".to_owned(), sequence });
         let arguments = arguments.as_object().expect("an object");
-        let write_call = WriteCall { family, two_phase, arguments, call, key: None, author: Arc::default() };
+        let author = Author { family: family.name, tool: tool.to_owned(), ..Author::default() };
+        let write_call = WriteCall { family, two_phase, arguments, call, key: None, author: Arc::new(author) };
         let work = DiskWork::new(&self.engine.disks);
-        self.engine.commit(&write_call, &session, &ProgressReporter::default(), &work)
+        let committed = self.engine.commit(&write_call, &session, &ProgressReporter::default(), &work)?;
+        Ok(committed.answer)
     }
 
     /// Lets the daemon finish, and go.

@@ -20,6 +20,8 @@ struct WriteScenario {
     name: &'static str,
     tool: &'static str,
     arguments: Value,
+    /// What there was at first, and calls that have made of it what is there before.
+    earlier: Option<(&'static [(&'static str, &'static str)], Vec<(&'static str, Value)>)>,
     before: &'static [(&'static str, &'static str)],
     after: &'static [(&'static str, &'static str)],
     /// No rename leads from the staging directory to the tree.
@@ -34,6 +36,7 @@ fn stories() -> Vec<WriteScenario> {
             name: "create",
             tool: "vault_create",
             arguments: create("a.md"),
+            earlier: None,
             before: &[("vault/b.md", "b\n")],
             after: &[("vault/a.md", "new\n"), ("vault/b.md", "b\n")],
             is_beside: false,
@@ -42,6 +45,7 @@ fn stories() -> Vec<WriteScenario> {
             name: "create below new directories",
             tool: "vault_create",
             arguments: create("x/y/a.md"),
+            earlier: None,
             before: &[],
             after: &[("vault/x/y/a.md", "new\n")],
             is_beside: false,
@@ -50,6 +54,7 @@ fn stories() -> Vec<WriteScenario> {
             name: "replace",
             tool: "vault_replace",
             arguments: json!({ "path": "a.md", "find": "|", "replace": "x|" }),
+            earlier: None,
             before: &[("vault/a.md", "one\n|\n")],
             after: &[("vault/a.md", "one\nx|\n")],
             is_beside: false,
@@ -58,6 +63,7 @@ fn stories() -> Vec<WriteScenario> {
             name: "two files in one directory",
             tool: "fixture_pair_transfer",
             arguments: pair_files("a", "b"),
+            earlier: None,
             before: &[("pairs/a", "5\n"), ("pairs/b", "5\n")],
             after: &[("pairs/a", "4\npaid\n"), ("pairs/b", "6\npaid\n")],
             is_beside: false,
@@ -66,6 +72,7 @@ fn stories() -> Vec<WriteScenario> {
             name: "two files in two directories",
             tool: "fixture_pair_transfer",
             arguments: pair_files("one/a", "two/b"),
+            earlier: None,
             before: &[("pairs/one/a", "5\n"), ("pairs/two/b", "5\n")],
             after: &[("pairs/one/a", "4\npaid\n"), ("pairs/two/b", "6\npaid\n")],
             is_beside: false,
@@ -74,6 +81,7 @@ fn stories() -> Vec<WriteScenario> {
             name: "two new files below new directories",
             tool: "fixture_pair_create",
             arguments: pair_files("new/a", "new/b"),
+            earlier: None,
             before: &[],
             after: &[("pairs/new/a", "1000000\npaid\n"), ("pairs/new/b", "1000000\npaid\n")],
             is_beside: false,
@@ -82,8 +90,42 @@ fn stories() -> Vec<WriteScenario> {
             name: "one file goes, another changes",
             tool: "fixture_pair_merge",
             arguments: pair_files("one/a", "two/b"),
+            earlier: None,
             before: &[("pairs/one/a", "5\n"), ("pairs/two/b", "5\n")],
             after: &[("pairs/two/b", "10\npaid\n")],
+            is_beside: false,
+        },
+        WriteScenario {
+            name: "undo of a change",
+            tool: "trellis_undo",
+            arguments: json!({ "change": "c1" }),
+            earlier: Some((
+                &[("vault/a.md", "one\n|\n")],
+                vec![("vault_replace", json!({ "path": "a.md", "find": "|", "replace": "x|" }))],
+            )),
+            before: &[("vault/a.md", "one\nx|\n")],
+            after: &[("vault/a.md", "one\n|\n")],
+            is_beside: false,
+        },
+        WriteScenario {
+            name: "undo of a new file",
+            tool: "trellis_undo",
+            arguments: json!({ "change": "c1" }),
+            earlier: Some((&[("vault/b.md", "b\n")], vec![("vault_create", create("a.md"))])),
+            before: &[("vault/a.md", "new\n"), ("vault/b.md", "b\n")],
+            after: &[("vault/b.md", "b\n")],
+            is_beside: false,
+        },
+        WriteScenario {
+            name: "undo of an undo of a new file",
+            tool: "trellis_undo",
+            arguments: json!({ "change": "c2" }),
+            earlier: Some((
+                &[("vault/b.md", "b\n")],
+                vec![("vault_create", create("a.md")), ("trellis_undo", json!({ "change": "c1" }))],
+            )),
+            before: &[("vault/b.md", "b\n")],
+            after: &[("vault/a.md", "new\n"), ("vault/b.md", "b\n")],
             is_beside: false,
         },
     ]
@@ -97,7 +139,16 @@ impl WriteScenario {
 
     fn test_project(&self) -> TestProject {
         let test_project = TestProject::new();
-        self.before.iter().for_each(|(path, text)| test_project.write(path, text));
+        let written = self.earlier.as_ref().map_or(self.before, |(first, _)| first);
+        written.iter().for_each(|(path, text)| test_project.write(path, text));
+        if let Some((_, calls)) = &self.earlier {
+            let fixture = test_project.reopen();
+            for (sequence, (tool, arguments)) in (100..).zip(calls) {
+                fixture.call(tool, arguments, sequence).expect("it is written");
+            }
+            fixture.close();
+            assert_eq!(files(&test_project.tree()), expected(self.before), "{}", self.name);
+        }
         test_project
     }
 

@@ -47,6 +47,28 @@ pub struct WriteCall<'a> {
     pub author: Arc<Author>,
 }
 
+/// What a writing call came to.
+#[derive(Debug)]
+pub struct Committed {
+    pub answer: Answer,
+    /// The trees in which items changed, each with the family whose items they are.
+    pub item_trees: Vec<(String, PathBuf)>,
+}
+
+impl From<Answer> for Committed {
+    fn from(answer: Answer) -> Self {
+        Self { answer, item_trees: Vec::new() }
+    }
+}
+
+fn item_trees(record: &JournalRecord) -> Vec<(String, PathBuf)> {
+    let files = record.change.iter().flat_map(|change| change.files.iter().flatten());
+    let mut trees: Vec<(String, PathBuf)> = files.map(|file| (file.family.clone(), file.tree.clone())).collect();
+    trees.sort();
+    trees.dedup();
+    trees
+}
+
 /// A planned edit and its answer.
 struct PlannedEdit {
     answer: Answer,
@@ -63,7 +85,7 @@ impl Engine {
         session: &SessionContext,
         reporter: &ProgressReporter,
         work: &DiskWork,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Committed, Failure> {
         let context = self.read_context(session, reporter).with_work(work);
         unless_refused(&context.disk, self.commit_in(write_call, &context, reporter))
     }
@@ -73,18 +95,18 @@ impl Engine {
         write_call: &WriteCall<'_>,
         context: &ReadContext<'_>,
         reporter: &ProgressReporter,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Committed, Failure> {
         let (call, key) = (write_call.call.as_ref(), write_call.key.as_deref());
         let names = answers::answer_keys(call, key);
         self.recoveries.wait_for_call(call, key).map_err(|tree| not_recovered(&tree))?;
         // The same call on another connection waits here, and then finds the answer.
         let _once = self.calls_in_progress.take(names.clone());
         if let Some(answer) = self.answers.lock().find(&names) {
-            return answer;
+            return answer.map(Committed::from);
         }
         let done = |answer: Answer| {
             self.answers.lock().remember(&names, &answers::to_stored(&answer));
-            Ok(answer)
+            Ok(answer.into())
         };
         let planned = self.plan(write_call, context, true)?;
         if planned.edit.is_empty() {
@@ -132,9 +154,10 @@ impl Engine {
             match self.apply_edit(&edit, Some(&remember), &origin, context) {
                 Ok(record) => {
                     record.as_ref().and_then(history::entry_of).into_iter().for_each(|entry| self.feed.record(entry));
+                    let item_trees = record.as_ref().map(item_trees).unwrap_or_default();
                     let recorded = record.map(|record| record.answer).unwrap_or_default();
                     self.answers.lock().remember(&names, &recorded);
-                    return Ok(answer_with_meta.into_inner().unwrap_or(answer));
+                    return Ok(Committed { answer: answer_with_meta.into_inner().unwrap_or(answer), item_trees });
                 }
                 Err((_, WriteError::Changed)) => has_changed = true,
                 Err((_, WriteError::OutcomeUnknown)) => return Err(answers::outcome_unknown()),

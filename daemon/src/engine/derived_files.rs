@@ -3,6 +3,7 @@
 //! Nobody waits for it, and a failure is only logged: the next write regenerates it. Several writes of one session
 //! in one project within the delay share one job.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -55,6 +56,22 @@ impl Engine {
             };
             let _ = tokio::task::spawn_blocking(work).await;
         });
+    }
+
+    /// The same for items that another family than the called one has changed.
+    pub fn schedule_derived_files_of(
+        self: &Arc<Self>,
+        changed: &[(String, PathBuf)],
+        called: &FamilyDescriptor,
+        session: &Arc<SessionContext>,
+    ) {
+        for (name, tree) in changed.iter().filter(|(name, _)| name != called.name) {
+            let family = self.registry.families().iter().find(|family| family.name == name);
+            if let Some((family, project)) = family.zip(tree.parent().and_then(Path::to_str)) {
+                let arguments = Map::from_iter([("project_root".to_owned(), project.into())]);
+                self.schedule_derived_files(family, session, &arguments);
+            }
+        }
     }
 
     fn write_derived_files(

@@ -345,5 +345,6 @@ impl Engine {
         }
         self.feed.finish();
         self.index.finish(timeout);
+        self.trees.finish();
     }
 }

@@ -18,7 +18,7 @@ use crate::clock::Now;
 use crate::disk::journal::CallId;
 use crate::disk::{Digest, DiskWork, InlineAttempt, ReadMode, SLOW_CALL_TIME};
 use crate::engine::Engine;
-use crate::engine::commit::WriteCall;
+use crate::engine::commit::{Committed, WriteCall};
 use crate::engine::recovery::unless_refused;
 use crate::families::catalogue::ambiguous;
 use crate::families::need::Cost;
@@ -172,8 +172,9 @@ impl ClientSession {
                 author: Arc::new(author),
             };
             let commit = || this.engine.commit(&write_call, context, &call.reporter, disk_work);
-            let answer = catch_panic(&this.engine, &call.reporter, commit)?;
+            let Committed { answer, item_trees } = catch_panic(&this.engine, &call.reporter, commit)?;
             this.engine.schedule_derived_files(family, context, &call.arguments);
+            this.engine.schedule_derived_files_of(&item_trees, family, context);
             Ok(answer)
         };
         self.run_blocking(work, outcome_unknown_failure, Patience::UntilTimeout).await

@@ -39,10 +39,11 @@ mod thread;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
 use parking_lot::{Mutex, RwLock};
 use trellis_protocol::control::RootStatus;
@@ -77,7 +78,7 @@ struct Shared {
     max_directories: usize,
     leases: Mutex<Leases>,
     own_writes: OwnWrites,
-    subscribers: OnceLock<Vec<Arc<dyn ChangeSubscriber>>>,
+    subscribers: ArcSwap<Vec<Arc<dyn ChangeSubscriber>>>,
     /// Changes since the start.
     changes: AtomicU64,
     /// Written by the thread that watches a tree, and so is the next one.
@@ -144,7 +145,7 @@ impl Trees {
             max_directories,
             leases: Mutex::new(Leases::new(lease_grace)),
             own_writes: OwnWrites::default(),
-            subscribers: OnceLock::new(),
+            subscribers: ArcSwap::default(),
             changes: AtomicU64::new(0),
             health: RwLock::default(),
             summaries: RwLock::default(),
@@ -157,7 +158,14 @@ impl Trees {
 
     /// Whoever is told of changes, in this order; once, before the first lease.
     pub fn set_subscribers(&self, subscribers: Vec<Arc<dyn ChangeSubscriber>>) {
-        let _ = self.shared.subscribers.set(subscribers);
+        self.shared.subscribers.store(Arc::new(subscribers));
+    }
+
+    /// Nothing is watched any more, and nobody hears of changes. Subscribers know the trees, too, and the thread can be
+    /// sent for by itself: without this, none of them would ever go.
+    pub fn finish(&self) {
+        self.shared.subscribers.store(Arc::default());
+        let _ = self.commands.send(WatcherCommand::Finish);
     }
 
     /// Has a family's tree watched until the lease is dropped. Waits for nothing.
@@ -367,8 +375,8 @@ impl Drop for WriteInProgress<'_> {
 }
 
 impl Shared {
-    fn subscribers(&self) -> &[Arc<dyn ChangeSubscriber>] {
-        self.subscribers.get().map_or(&[], Vec::as_slice)
+    fn subscribers(&self) -> Arc<Vec<Arc<dyn ChangeSubscriber>>> {
+        self.subscribers.load_full()
     }
 
     /// Hands on what others did; whoever writes for a call of ours does so for it.

@@ -31,6 +31,8 @@ pub(super) enum WatcherCommand {
     List(PathBuf, Sender<Option<FileList>>),
     /// Nothing speaks against scanning this tree here any more.
     TakeOver(PathBuf, Box<WarnedTree>),
+    /// Nobody needs any tree any more.
+    Finish,
 }
 
 pub(super) struct WatcherThread {
@@ -84,6 +86,9 @@ impl WatcherThread {
                 Err(RecvTimeoutError::Disconnected) => return,
             }
             commands.extend(inbox.try_iter());
+            if commands.iter().any(|command| matches!(command, WatcherCommand::Finish)) {
+                return;
+            }
             let has_dropped = self.follow_leases();
             let waiters = self.sort_commands(commands);
             self.check_apart();
@@ -294,7 +299,7 @@ pub(super) fn not_answering(root: &Path) -> String {
 impl Waiters {
     fn push(&mut self, command: WatcherCommand) {
         match command {
-            WatcherCommand::Wake | WatcherCommand::TakeOver(..) => {}
+            WatcherCommand::Wake | WatcherCommand::TakeOver(..) | WatcherCommand::Finish => {}
             WatcherCommand::Sync(answer) => {
                 self.syncs = true;
                 self.answers.push(answer);

@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use serde_json::{Value, json};
-use trellis_tests::harness::{Client, Home};
+use trellis_tests::harness::{Client, Home, wait_until};
 
 use super::filled;
 
@@ -224,4 +224,16 @@ fn a_read_only_session_takes_nothing_back() {
     assert!(host.tool_names().contains(&"trellis_recent".to_owned()));
     let error = host.call_err("trellis_undo", json!({}));
     assert_eq!(error["error"]["code"], "READ_ONLY", "{error}");
+}
+
+/// What Trellis makes of other files follows.
+#[test]
+fn the_index_of_tasks_follows_an_undo() {
+    let home = filled();
+    let mut host = home.host(&[]);
+    let index = || fs::read_to_string(home.path().join("project/.todo/index.md")).unwrap_or_default();
+    host.call_ok("todo_create_task", json!({ "title": "Short-lived", "category": "API" }));
+    wait_until("the index has it", || index().contains("Short-lived").then_some(()));
+    host.call_ok("trellis_undo", json!({}));
+    wait_until("the index has lost it", || (!index().contains("Short-lived")).then_some(()));
 }

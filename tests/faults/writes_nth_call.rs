@@ -14,6 +14,9 @@ const MOST_CALLS: usize = 200;
 const ERRNOS: [(i32, &str); 6] =
     [(28, "disk_full"), (5, "io_error"), (13, "denied"), (30, "read_only"), (4, "io_error"), (24, "too_many_files")];
 
+/// Files with what they hold.
+type TestFiles = &'static [(&'static str, &'static str)];
+
 /// A writing call, what is there before it and what must be there after it.
 #[derive(Clone)]
 struct WriteScenario {
@@ -21,9 +24,9 @@ struct WriteScenario {
     tool: &'static str,
     arguments: Value,
     /// What there was at first, and calls that have made of it what is there before.
-    earlier: Option<(&'static [(&'static str, &'static str)], Vec<(&'static str, Value)>)>,
-    before: &'static [(&'static str, &'static str)],
-    after: &'static [(&'static str, &'static str)],
+    earlier: Option<(TestFiles, Vec<(&'static str, Value)>)>,
+    before: TestFiles,
+    after: TestFiles,
     /// No rename leads from the staging directory to the tree.
     is_beside: bool,
 }

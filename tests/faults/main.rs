@@ -19,6 +19,9 @@ mod starts;
 /// A daemon that dies at work.
 mod crash;
 
+/// Many who want the same item, and holders that die.
+mod claims;
+
 /// No daemon to be had.
 mod no_daemon;
 

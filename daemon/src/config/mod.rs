@@ -75,6 +75,8 @@ pub struct Settings {
     pub idle_seconds: Setting<u64>,
     /// `grace_seconds`: a tree that no session works with any more is watched for so long.
     pub grace_seconds: Setting<u64>,
+    /// `claim_grace_seconds`: claims of a session whose connection broke end after so long.
+    pub claim_grace_seconds: Setting<u64>,
     /// `log_level`: error, warn, info, debug or trace.
     pub log_level: Setting<String>,
     /// `roots`: projects that are known without any session in them.
@@ -100,6 +102,7 @@ impl Default for Settings {
         Self {
             idle_seconds: Setting::default(30 * 60),
             grace_seconds: Setting::default(10 * 60),
+            claim_grace_seconds: Setting::default(60),
             log_level: Setting::default("info".to_owned()),
             roots: Setting::default(Vec::new()),
             adopt_projects: Setting::default(true),
@@ -148,6 +151,9 @@ impl Settings {
             let taken = match name.as_str() {
                 "idle_seconds" => seconds(value).map(|seconds| self.idle_seconds.set(seconds, Source::ConfigFile)),
                 "grace_seconds" => seconds(value).map(|seconds| self.grace_seconds.set(seconds, Source::ConfigFile)),
+                "claim_grace_seconds" => {
+                    seconds(value).map(|seconds| self.claim_grace_seconds.set(seconds, Source::ConfigFile))
+                }
                 "log_level" => {
                     value.as_str().and_then(log_level).map(|level| self.log_level.set(level, Source::ConfigFile))
                 }
@@ -180,9 +186,11 @@ impl Settings {
 
     fn take_variables(&mut self, variables: &Variables, warnings: &mut Vec<String>) {
         let variable = |name: &str| variables.get(name).map(OsStr::to_string_lossy);
-        for (name, setting) in
-            [("TRELLIS_IDLE_SECONDS", &mut self.idle_seconds), ("TRELLIS_GRACE_SECONDS", &mut self.grace_seconds)]
-        {
+        for (name, setting) in [
+            ("TRELLIS_IDLE_SECONDS", &mut self.idle_seconds),
+            ("TRELLIS_GRACE_SECONDS", &mut self.grace_seconds),
+            ("TRELLIS_CLAIM_GRACE_SECONDS", &mut self.claim_grace_seconds),
+        ] {
             let Some(text) = variable(name) else { continue };
             match text.trim().parse() {
                 Ok(seconds) => setting.set(seconds, Source::Environment),
@@ -204,6 +212,7 @@ impl Settings {
         let mut rows = vec![
             self.idle_seconds.report("idle_seconds", u64::to_string),
             self.grace_seconds.report("grace_seconds", u64::to_string),
+            self.claim_grace_seconds.report("claim_grace_seconds", u64::to_string),
             self.log_level.report("log_level", String::clone),
             self.roots.report("roots", |roots| paths(roots).join(", ")),
             self.adopt_projects.report("adopt_projects", bool::to_string),

@@ -24,6 +24,9 @@ mod history;
 /// Which items a write is about.
 mod changed_items;
 
+/// Who is on which item.
+pub mod claims;
+
 /// Writes of earlier daemons, brought to an end in the background.
 pub mod recovery;
 
@@ -47,6 +50,7 @@ use trellis_protocol::control::Progress;
 use trellis_protocol::endpoint::TrellisPaths;
 
 pub use answers::AnswerCache;
+use claims::ClaimStore;
 use feed::{Feed, FeedRetention};
 use lifecycle::{ClientGuard, Lifecycle};
 pub use notices::Notification;
@@ -106,6 +110,7 @@ pub struct Engine {
     pub lifecycle: Arc<Lifecycle>,
     pub notifier: Arc<Notifier>,
     pub feed: Arc<Feed>,
+    pub claims: Arc<ClaimStore>,
     /// Work in the background, if there is any.
     progress: Arc<Mutex<Option<Progress>>>,
 }
@@ -239,9 +244,17 @@ impl Engine {
         let home = process.paths.cache.join("index");
         let index = Arc::new(SearchIndex::new(home, families, Arc::clone(&trees), on_event));
         let items = Arc::new(ItemStore::new(registry.shared_families(), Arc::clone(&trees)));
+        let claim_grace = Duration::from_secs(settings.claim_grace_seconds.value);
+        let (claims, claims_warning) =
+            ClaimStore::open(state.join("claims.json"), claim_grace, registry.shared_families(), Arc::clone(&notifier));
         // Items and index first: whoever hears of a change may ask for it.
-        let subscribers: [Arc<dyn ChangeSubscriber>; 4] =
-            [Arc::clone(&items) as _, Arc::clone(&index) as _, Arc::clone(&notifier) as _, Arc::clone(&feed) as _];
+        let subscribers: [Arc<dyn ChangeSubscriber>; 5] = [
+            Arc::clone(&items) as _,
+            Arc::clone(&index) as _,
+            Arc::clone(&notifier) as _,
+            Arc::clone(&feed) as _,
+            Arc::clone(&claims) as _,
+        ];
         trees.set_subscribers(subscribers.into());
         let (project_store, warning) =
             ProjectStore::open(process.paths.state.join("roots.json"), Now::read(&TimeZone::UTC).at);
@@ -249,7 +262,7 @@ impl Engine {
         let projects = ProjectRegistry::new(std::env::home_dir())
             .recognising(marks, settings.adopt_projects.value)
             .with_store(project_store);
-        warnings.iter().chain(&warning).for_each(|warning| lifecycle.warn(warning));
+        warnings.iter().chain(&warning).chain(&claims_warning).for_each(|warning| lifecycle.warn(warning));
         let engine = Arc::new(Self {
             registry,
             roots: RootDirCache::default(),
@@ -273,8 +286,10 @@ impl Engine {
             lifecycle,
             notifier,
             feed,
+            claims,
             progress,
         });
+        engine.claims.start(&engine);
         engine.add_projects_of_settings();
         engine
     }
@@ -308,7 +323,8 @@ impl Engine {
             writer: Some(&self.writer),
         };
         let (search, items) = (Some(self.index.as_ref() as _), Some(self.items.as_ref() as _));
-        ReadContext { disk, search, items, history: Some(self), session, reporter }
+        let claims = Some(self.claims.as_ref() as _);
+        ReadContext { disk, search, items, history: Some(self), claims, caller: None, session, reporter }
     }
 
     /// Warns everybody: the log, `status`, and sessions that asked for log messages.
@@ -344,6 +360,7 @@ impl Engine {
             let _ = wait.recv_timeout(WRITER_TIMEOUT);
         }
         self.feed.finish();
+        self.claims.finish();
         self.index.finish(timeout);
         self.trees.finish();
     }

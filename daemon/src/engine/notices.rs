@@ -138,6 +138,12 @@ impl Notifier {
         let _ = self.sender.send(Arc::new(notification));
     }
 
+    /// Tells subscribers of one item that something about it is another, although its file is what it was.
+    pub(super) fn item_changed(&self, family: &'static str, tree: &Path, addresses: Vec<String>) {
+        let notices = addresses.into_iter().map(Notice::Updated).collect();
+        self.send(Notification::Changed { family, tree: tree.to_owned(), notices });
+    }
+
     /// Adds what a family tells of a change.
     fn add(&self, family: &'static str, change: &Change, all: &mut NoticesByTree) {
         let Some((_, notices)) = self.families.iter().find(|(name, _)| *name == family) else { return };

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use super::FamilyDescriptor;
 use super::address::{self, Address, AddressedItem};
+use super::claim::ItemClaims;
 use super::item::{FileItems, Item, ItemFace, ItemKey, ItemKind, ItemLink, TreeOwner, cut};
 use super::need::ReadContext;
 use super::recall::Worktree;
@@ -92,6 +93,8 @@ pub struct ItemSet {
     pub families: Arc<[FamilyDescriptor]>,
     pub names: ProjectNames,
     pub trees: Vec<ItemTreeView>,
+    /// Who is on which of them.
+    pub claims: ItemClaims,
     /// Projects that could not be compared with the disk in time.
     pub stale: Vec<String>,
 }

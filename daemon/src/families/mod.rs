@@ -30,6 +30,9 @@ pub mod address;
 /// The items of several trees at one moment.
 pub mod item_set;
 
+/// Who is on which item.
+pub mod claim;
+
 /// Words for how far something is.
 pub mod statuses;
 

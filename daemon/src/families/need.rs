@@ -5,12 +5,14 @@
 
 use std::fmt;
 
+use super::claim::Claims;
 use super::facts::{Hits, ReindexCounts, ReindexRequest, Search, SearchError, SearchRequest};
 use super::feed::History;
 use super::item_set::{ItemSet, Items, ItemsError, ItemsRequest, OpenRequest, OpenedUri};
 use super::recall::{ItemRequest, RecallError, Recalled};
 use crate::clock::Now;
 use crate::disk::{DiskReader, DiskRequest, DiskWork, InlineAttempt, ReadError, ReadMode};
+use crate::families::session::Caller;
 use crate::families::{ProgressReporter, SessionContext};
 use crate::ids;
 
@@ -24,6 +26,10 @@ pub struct ReadContext<'a> {
     pub items: Option<&'a dyn Items>,
     /// None where no changes are remembered.
     pub history: Option<&'a dyn History>,
+    /// None where no claims are kept.
+    pub claims: Option<&'a dyn Claims>,
+    /// Who calls, where that matters.
+    pub caller: Option<&'a Caller>,
     pub session: &'a SessionContext,
     /// Receives the progress of a long read.
     pub reporter: &'a ProgressReporter,
@@ -46,6 +52,15 @@ impl<'a> ReadContext<'a> {
         'a: 'b,
     {
         ReadContext { disk: DiskReader { work: Some(work), ..self.disk.clone() }, ..*self }
+    }
+
+    /// The same, on behalf of somebody.
+    #[must_use]
+    pub fn with_caller<'b>(&self, caller: &'b Caller) -> ReadContext<'b>
+    where
+        'a: 'b,
+    {
+        ReadContext { disk: self.disk.clone(), caller: Some(caller), ..*self }
     }
 
     fn unless_refused<T>(&self, output: T) -> Option<T> {
@@ -274,6 +289,8 @@ pub(crate) fn with_context<T>(session: &SessionContext, run: impl FnOnce(&ReadCo
         search: None,
         items: None,
         history: None,
+        claims: None,
+        caller: None,
         session,
         reporter: &reporter,
     })

@@ -43,6 +43,25 @@ pub struct SessionContext {
     pub(crate) roots: ArcSwapOption<Vec<PathBuf>>,
 }
 
+/// On whose behalf one call is made, as others may see it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Caller {
+    /// The host's own name, short and without anything that could disturb a terminal.
+    pub by: String,
+    /// The session's name that people see: the same for as long as it lives, over restarts of the daemon too.
+    pub session: String,
+    pub link: CallerLink,
+}
+
+/// Whether anybody notices that a caller is gone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallerLink {
+    /// Its session is a connection.
+    Connection,
+    /// It comes and goes.
+    Http,
+}
+
 /// Which families a session sees.
 #[derive(Debug, Default)]
 pub struct ShownFamilies {
@@ -88,8 +107,7 @@ impl SessionContext {
 
     /// A name for the session that lasts as long as it does, from which its key cannot be had.
     pub fn public_name(&self) -> Option<String> {
-        let digest = Digest::of(self.key.as_ref()?.as_bytes()).to_string();
-        Some(format!("s{}", digest.get(..SESSION_NAME_DIGITS)?))
+        self.key.as_deref().map(public_name)
     }
 
     /// Whether it sees items of a family.
@@ -118,4 +136,10 @@ impl SessionContext {
     pub fn set_roots(&self, roots: Vec<PathBuf>) {
         self.roots.store(Some(Arc::new(roots)));
     }
+}
+
+/// A name that people see, from which what it is made of cannot be had.
+pub fn public_name(key: &str) -> String {
+    let digest = Digest::of(key.as_bytes()).to_string();
+    format!("s{}", digest.get(..SESSION_NAME_DIGITS).unwrap_or(&digest))
 }

@@ -50,7 +50,7 @@ pub enum ToolEffect {
     Reads,
     /// Destructive ones may remove or replace something; of idempotent ones the same call again changes nothing more.
     Writes { destructive: bool, idempotent: bool },
-    /// Nothing, but it makes the daemon work: stays in read-only sessions.
+    /// Nothing, but it makes the daemon work or take note of something: stays in read-only sessions.
     Maintains,
 }
 

@@ -16,6 +16,7 @@ use super::token::{TokenError, TokenRules};
 use crate::clock;
 use crate::config::http::HttpSettings;
 use crate::present::http::HttpError;
+use crate::text::hash::hash_of;
 
 /// Where a key travels.
 pub const API_KEY: HeaderName = HeaderName::from_static("x-api-key");
@@ -108,6 +109,15 @@ impl Guard {
         }
         let wait = if sent == [0, 0] { None } else { self.wrong.count(peer, Instant::now()) };
         Err(wait.map_or(HttpError::Credentials, |wait| HttpError::TooManyWrong { seconds: wait.as_secs().max(1) }))
+    }
+
+    /// What credentials that were let in are called, the same for as long as they are used.
+    pub fn credentials_name(&self, headers: &HeaderMap) -> String {
+        let key = headers.get(API_KEY).and_then(|value| std::str::from_utf8(value.as_bytes()).ok());
+        let bearer = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
+        let token = bearer.and_then(|text| text.split_once(' ')).map(|(_, token)| token.trim_start_matches(' '));
+        let named = key.into_iter().chain(token).find_map(|key| self.keyring.public_name(key));
+        named.or_else(|| token.map(|token| format!("token {}", hash_of(token.as_bytes())))).unwrap_or_default()
     }
 
     fn is_key(&self, value: &HeaderValue) -> bool {

@@ -151,6 +151,15 @@ impl Keyring {
         among(&self.created().digests, &digest(key)).into()
     }
 
+    /// What a key is called, from which it cannot be had: the beginning of its digest if it was made, and so cannot be
+    /// guessed; else its place in the settings.
+    pub fn public_name(&self, key: &str) -> Option<String> {
+        let digest = digest(key);
+        let is_made = bool::from(among(&self.created().digests, &digest));
+        let place = || self.set.iter().position(|one| one.as_bytes().ct_eq(digest.as_bytes()).into());
+        if is_made { Some(digest[..8].to_owned()) } else { place().map(|place| format!("setting {place}")) }
+    }
+
     /// Whether there is any key at all.
     pub fn is_empty(&self) -> bool {
         self.created().digests.is_empty() && self.set.is_empty()

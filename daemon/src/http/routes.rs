@@ -21,7 +21,7 @@ use super::{Gateway, body, openapi};
 use crate::clock::Now;
 use crate::present::http::{HttpError, error_response, tool_response};
 use crate::text::json::Json;
-use crate::tools::{ClientSession, ToolCall, ToolError};
+use crate::tools::{ClientSession, CredentialsName, ToolCall, ToolError};
 
 /// How long a tool may take, and waiting for its turn.
 const TOOL_TIMEOUT: Duration = Duration::from_secs(120);
@@ -67,7 +67,7 @@ async fn is_degraded(gateway: &Gateway) -> bool {
     let session = board
         .and_then(|board| gateway.gateway_sessions.shared(gateway.gateway_sessions.default_project(), &board).ok());
     let Some(session) = session else { return false };
-    match tokio::time::timeout(HEALTH_TIMEOUT, run(&session, READ_BOARD, Map::new())).await {
+    match tokio::time::timeout(HEALTH_TIMEOUT, run(&session, READ_BOARD, ToolCall::default())).await {
         Ok(Some(Err(tool_error))) => tool_error.failure.code == BRIDGE_ERROR,
         Ok(_) => false,
         Err(_) => true,
@@ -126,7 +126,7 @@ async fn sync(State(gateway): State<Arc<Gateway>>, request: Request<Body>) -> Ro
     let (headers, _) = arguments(request).await?;
     let session = open_session(&gateway, gateway.gateway_sessions.project(&headers)?)?;
     let _work = gateway.working.token();
-    let outcome = tokio::time::timeout(TOOL_TIMEOUT, run(&session, READ_BOARD, Map::new())).await;
+    let outcome = tokio::time::timeout(TOOL_TIMEOUT, run(&session, READ_BOARD, ToolCall::default())).await;
     match outcome.map_err(|_| HttpError::Sync("reading the bridge file took too long".to_owned()))? {
         Some(Ok(board)) => Ok(json_answer(200, &synced(&board.value()))),
         Some(Err(ToolError { failure, .. })) if failure.code != BRIDGE_ERROR && failure.kind != FailureKind::Input => {
@@ -166,11 +166,12 @@ async fn mcp(gateway: &Gateway, surface: Surface, request: Request<Body>) -> Rou
         return Ok(other_method("GET, POST, DELETE").await);
     }
     gateway.engine.registry.catalogue(&surface).map_err(|_| HttpError::NoPath)?;
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     let project = gateway.gateway_sessions.project(&parts.headers)?;
+    parts.extensions.insert(CredentialsName(gateway.guard.credentials_name(&parts.headers)));
     let bytes = if parts.method == Method::POST { body::bytes(&parts.headers, body).await? } else { Vec::new().into() };
     let host = |lasting: bool| match lasting {
-        true => gateway.gateway_sessions.fresh(project.clone(), &surface),
+        true => gateway.gateway_sessions.lasting(project.clone(), &surface),
         false => gateway.gateway_sessions.shared(project.clone(), &surface),
     };
     Ok(gateway.mcp.answer(&surface.key(), parts, bytes, &host, gateway.working.token()).await)
@@ -186,7 +187,9 @@ async fn arguments(request: Request<Body>) -> Result<(HeaderMap, Map<String, Val
 async fn answer_call(gateway: &Gateway, headers: &HeaderMap, name: &str, arguments: Map<String, Value>) -> RouteResult {
     let session = open_session(gateway, gateway.gateway_sessions.project(headers)?)?;
     let _work = gateway.working.token();
-    match tokio::time::timeout(TOOL_TIMEOUT, run(&session, name, arguments)).await {
+    let call =
+        ToolCall { arguments, credentials: Some(gateway.guard.credentials_name(headers)), ..ToolCall::default() };
+    match tokio::time::timeout(TOOL_TIMEOUT, run(&session, name, call)).await {
         Ok(Some(Ok(answer))) => Ok(json_answer(200, &answer)),
         Ok(Some(Err(tool_error))) => Ok(error_answer(&tool_error)),
         Ok(None) => Err(HttpError::NoTool(name.to_owned())),
@@ -200,17 +203,13 @@ fn error_answer(tool_error: &ToolError) -> Response<Body> {
 }
 
 /// Runs a tool. `None`: there is none of that name.
-async fn run(
-    session: &Arc<ClientSession>,
-    name: &str,
-    arguments: Map<String, Value>,
-) -> Option<Result<Json, ToolError>> {
+async fn run(session: &Arc<ClientSession>, name: &str, call: ToolCall) -> Option<Result<Json, ToolError>> {
     session.wait_for_trees().await;
     let found = match session.find_tool(name)? {
         Ok(found) => found,
         Err(refused) => return Some(Err(refused)),
     };
-    let call = ToolCall { arguments, by: Some("http".to_owned()), ..ToolCall::default() };
+    let call = ToolCall { by: Some("http".to_owned()), ..call };
     Some(session.call_tool(found, call).await.map(tool_response))
 }
 

@@ -18,6 +18,7 @@ use crate::clock::zone_named;
 use crate::engine::{ClientStatus, Engine};
 use crate::families::SessionContext;
 use crate::families::session::SessionTimeZone;
+use crate::ids;
 use crate::present::http::HttpError;
 use crate::projects::{Interface, SessionDirectories};
 use crate::tools::ClientSession;
@@ -81,21 +82,32 @@ impl GatewaySessions {
         let mut kept = self.kept.lock();
         let session = match kept.iter().position(|(known, _)| *known == key) {
             Some(place) => kept.remove(place).1,
-            None => self.fresh(key.0.clone(), surface)?,
+            None => self.open(key.0.clone(), surface, None)?,
         };
         kept.insert(0, (key, Arc::clone(&session)));
         kept.truncate(MAX_CACHED_SESSIONS);
         Ok(session)
     }
 
-    /// A session of its own.
-    pub fn fresh(&self, project: Option<PathBuf>, surface: &Surface) -> Result<Arc<ClientSession>, Failure> {
+    /// A session of its own, with a name that no other has.
+    pub fn lasting(&self, project: Option<PathBuf>, surface: &Surface) -> Result<Arc<ClientSession>, Failure> {
+        let key = format!("{:016x}{:016x}", ids::random_u64(), ids::random_u64());
+        self.open(project, surface, Some(key))
+    }
+
+    fn open(
+        &self,
+        project: Option<PathBuf>,
+        surface: &Surface,
+        key: Option<String>,
+    ) -> Result<Arc<ClientSession>, Failure> {
         let engine = Arc::clone(&self.engine);
         let catalogue = engine.registry.catalogue(surface)?;
         let directory = project.as_deref().unwrap_or(Path::new("/"));
         let environment = surroundings::session_environment(&self.account, directory).into_iter().collect();
         let status = Arc::new(ClientStatus { directory: directory.display().to_string(), ..ClientStatus::default() });
         let context = Arc::new(SessionContext {
+            key,
             directory: project,
             door: Interface::Http,
             home: std::env::home_dir(),

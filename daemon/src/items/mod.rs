@@ -30,7 +30,8 @@ use crate::disk::{
 };
 use crate::families::FamilyDescriptor;
 use crate::families::address::{self, AddressedItem};
-use crate::families::item::{ItemHome, ItemKey, TreeFiles, TreeOwner};
+use crate::families::claim::ItemAt;
+use crate::families::item::{Item, ItemHome, ItemKey, TreeFiles, TreeOwner};
 use crate::families::item_set::{
     ItemScope, ItemSet, ItemTreeView, Items, ItemsError, ItemsRequest, OpenRequest, OpenedFile, OpenedItem, OpenedUri,
 };
@@ -102,11 +103,22 @@ impl ItemStore {
         }))
     }
 
+    fn item_set(
+        &self,
+        names: ProjectNames,
+        trees: Vec<ItemTreeView>,
+        stale: Vec<String>,
+        context: &ReadContext<'_>,
+    ) -> ItemSet {
+        let claims = context.claims.map(|claims| claims.in_force(&trees, context.caller)).unwrap_or_default();
+        ItemSet { families: Arc::clone(&self.families), names, trees, claims, stale }
+    }
+
     fn set(&self, scope: &ItemScope, context: &ReadContext<'_>) -> Result<ItemSet, ItemsError> {
         let names = Self::names(context)?;
         let scoped = scope::trees(scope, &names, &self.families, context, self.trees.disks())?;
         let (trees, stale) = self.views(scoped);
-        Ok(ItemSet { families: Arc::clone(&self.families), names, trees, stale })
+        Ok(self.item_set(names, trees, stale, context))
     }
 }
 
@@ -144,8 +156,31 @@ impl Items for ItemStore {
             read(&companion).ok()
         };
         let companion = if file.is_ok() { companion() } else { None };
-        let set = ItemSet { families: Arc::clone(&self.families), names, trees, stale };
+        let set = self.item_set(names, trees, stale, context);
         Ok(OpenedUri::Item(Box::new(OpenedItem { set, tree: place, project, file, companion, address })))
+    }
+}
+
+impl ItemStore {
+    /// Whether a tree holds an item now; none if that cannot be told.
+    pub fn holds(&self, item: &ItemAt, context: &ReadContext<'_>) -> Option<bool> {
+        let face = self.families.iter().find(|family| family.name == item.family)?.items?;
+        let home = in_workspace((face.home)(&item.key)?, item.project.as_deref());
+        let stored = self.stored.lock().get(&(item.family, item.tree.clone())).cloned();
+        let files = match (&home, stored) {
+            (ItemHome::Anywhere, stored) => stored?.files().clone(),
+            _ => TreeFiles::Watched,
+        };
+        match read(&TreeLocation::Fixed(item.tree.clone()), face.size_limit, &files, home, context) {
+            Ok(file) => {
+                let is_it = |found: &Item| found.key == item.key && found.project == item.project;
+                Some((face.items)(&file.path, &file.bytes).items.iter().any(is_it))
+            }
+            Err(ReadError::Missing | ReadError::TreeMissing | ReadError::IsDirectory | ReadError::IsFile) => {
+                Some(false)
+            }
+            Err(_) => None,
+        }
     }
 }
 
@@ -158,11 +193,15 @@ fn workspace_project(view: &ItemTreeView, name: &str) -> String {
 }
 
 fn home(view: &ItemTreeView, project: Option<&str>, key: &ItemKey) -> Result<ItemHome, ReadError> {
-    let home = (view.face.home)(key).ok_or(ReadError::Missing)?;
-    Ok(match (home, project) {
+    Ok(in_workspace((view.face.home)(key).ok_or(ReadError::Missing)?, project))
+}
+
+/// Where a file is in a tree that holds projects of its own.
+fn in_workspace(home: ItemHome, project: Option<&str>) -> ItemHome {
+    match (home, project) {
         (ItemHome::File(path), Some(project)) => ItemHome::File(format!("{project}/{path}")),
         (home, _) => home,
-    })
+    }
 }
 
 /// Reads the file in which an item is.

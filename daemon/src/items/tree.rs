@@ -78,6 +78,10 @@ impl StoredTree {
         }
     }
 
+    pub(crate) fn files(&self) -> &TreeFiles {
+        &self.files
+    }
+
     /// A file with this absolute path is not what it was.
     pub(crate) fn changed(&self, path: &Path) {
         let Some(path) = path.strip_prefix(&self.root).ok().and_then(Path::to_str) else { return };

@@ -25,7 +25,7 @@ use super::tool_list::{self, page};
 use crate::families::{ErrorFormat, ProgressReporter, ProgressStep};
 use crate::present;
 use crate::present::result_body::ResultBody;
-use crate::tools::{ClientSession, ToolCall, ToolError};
+use crate::tools::{ClientSession, CredentialsName, ToolCall, ToolError};
 
 /// Tools on one page: all of them, but a cursor is honoured.
 const TOOLS_PER_PAGE: usize = 1000;
@@ -230,6 +230,7 @@ impl ServerHandler for Handler {
             sequence: slot.map(|slot| slot.sequence),
             key: context.meta.get(REQUEST_KEY).and_then(|key| key.as_str()).map(str::to_owned),
             by: host_name(&context),
+            credentials: credentials_name(&context),
             reporter,
         };
         let work = self.session.call_tool(found, call);
@@ -375,6 +376,12 @@ impl ServerHandler for Handler {
 fn host_name(context: &RequestContext<RoleServer>) -> Option<String> {
     let told = context.client_info().map(|client| client.name);
     told.or_else(|| context.peer.peer_info().map(|opening| opening.client_info.name.clone()))
+}
+
+/// What the credentials of a request over HTTP are called.
+fn credentials_name(context: &RequestContext<RoleServer>) -> Option<String> {
+    let parts = context.extensions.get::<axum::http::request::Parts>()?;
+    parts.extensions.get::<CredentialsName>().map(|CredentialsName(name)| name.clone())
 }
 
 /// Whether the client's revision knows structured content; older ones get the same as text alone.

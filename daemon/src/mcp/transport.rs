@@ -24,6 +24,7 @@ use trellis_protocol::message::{self, SERVER_ERROR};
 
 use super::handler::{AnswerSlot, Handler, resumed};
 use super::requests::{RequestAdmission, RequestTable};
+use crate::engine::claims::ConnectionEnd;
 use crate::engine::{ClientStatus, Engine};
 use crate::ids;
 use crate::present::result_body::ResultBody;
@@ -47,6 +48,8 @@ pub async fn serve(
     resume: Option<Resume>,
 ) {
     let engine = Arc::clone(&session.engine);
+    let name = session.context.public_name().unwrap_or_default();
+    engine.claims.session_connected(&name);
     let resume = resume.unwrap_or_default();
     let greeted = resume.initialize.as_ref().and_then(|payload| resumed(&payload.0));
     let acknowledged = resume.unanswered.iter().filter(|one| one.acknowledged).map(|one| one.sequence);
@@ -71,8 +74,10 @@ pub async fn serve(
     running.service().resume(running.peer());
 
     let why = session_io.read(&engine, &mut reader).await;
+    let is_goodbye = matches!(why, ReadLoopExit::Goodbye);
+    engine.claims.session_ended(&name, if is_goodbye { ConnectionEnd::Goodbye } else { ConnectionEnd::Broken });
     match why {
-        ReadLoopExit::Closed => {}
+        ReadLoopExit::Closed | ReadLoopExit::Goodbye => {}
         ReadLoopExit::Leaving => {
             let _ = tokio::time::timeout(DRAIN_TIMEOUT, session_io.drained()).await;
             let farewell = Envelope::Close(CloseReason::Draining);
@@ -88,6 +93,8 @@ pub async fn serve(
 enum ReadLoopExit {
     /// The other side is gone.
     Closed,
+    /// It has said so.
+    Goodbye,
     /// We are leaving.
     Leaving,
     /// The other side did not read what we sent.
@@ -120,6 +127,7 @@ impl SocketSession {
                 Ok(Some(Envelope::Frame(Frame { sequence, payload: Payload(bytes), .. }))) => {
                     self.take(sequence, &bytes).await;
                 }
+                Ok(Some(Envelope::Close(CloseReason::Done))) => return ReadLoopExit::Goodbye,
                 Ok(None | Some(Envelope::Close(_))) => return ReadLoopExit::Closed,
                 Ok(Some(Envelope::ControlRequest(_) | Envelope::ControlReply(_))) | Err(_) => {
                     let _ = self.writer.send(&Envelope::Close(CloseReason::Dropped)).await;

@@ -16,10 +16,12 @@ use parking_lot::RwLock;
 mod error;
 mod names;
 mod store;
+mod worktrees;
 
 pub use error::{Interface, NotAProject, ProjectError, ProjectSelector};
 pub use names::{ProjectNameError, ProjectNames};
 pub use store::ProjectStore;
+pub use worktrees::TreeId;
 
 use crate::clock::Now;
 

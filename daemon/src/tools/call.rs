@@ -22,6 +22,7 @@ use crate::engine::commit::{Committed, WriteCall};
 use crate::engine::recovery::unless_refused;
 use crate::families::catalogue::ambiguous;
 use crate::families::need::Cost;
+use crate::families::session::Caller;
 use crate::families::{
     Answer, ErrorFormat, FamilyDescriptor, FoundTool, ProgressReporter, SessionContext, ToolLookup, ToolRun, TwoPhase,
 };
@@ -51,9 +52,15 @@ pub struct ToolCall {
     pub key: Option<String>,
     /// The host's own name.
     pub by: Option<String>,
+    /// What the credentials of a caller are called that has no session.
+    pub credentials: Option<String>,
     /// To whom a long call tells how far it has come.
     pub reporter: ProgressReporter,
 }
+
+/// What the credentials of a request are called, for calls that come in it.
+#[derive(Debug, Clone)]
+pub struct CredentialsName(pub String);
 
 /// A failure and the error format of its family.
 #[derive(Debug)]
@@ -79,7 +86,10 @@ impl ClientSession {
     pub async fn call_tool(self: &Arc<Self>, found: FoundTool, call: ToolCall) -> Result<Answer, ToolError> {
         let family = found.clone();
         let outcome = match &found.tool().run {
-            ToolRun::Read(two_phase) => self.run_two_phase(two_phase, call.arguments, call.reporter).await,
+            ToolRun::Read(two_phase) => {
+                let caller = Some(self.caller(&call));
+                self.run_for(caller, two_phase, call.arguments, call.reporter).await
+            }
             ToolRun::Write(_) => self.write(found, call).await,
         };
         self.engine.count(|counters| &counters.calls);
@@ -109,6 +119,21 @@ impl ClientSession {
         I: Send + 'static,
         O: Send + 'static,
     {
+        self.run_for(None, two_phase, input, reporter).await
+    }
+
+    /// The same on behalf of somebody.
+    async fn run_for<I, O>(
+        self: &Arc<Self>,
+        caller: Option<Caller>,
+        two_phase: &TwoPhase<I, O>,
+        input: I,
+        reporter: ProgressReporter,
+    ) -> Result<O, Failure>
+    where
+        I: Send + 'static,
+        O: Send + 'static,
+    {
         let is_inline = match two_phase.cost() {
             Cost::Free => true,
             Cost::TryInline => !self.skip_inline.load(Ordering::Relaxed),
@@ -116,28 +141,34 @@ impl ClientSession {
         };
         if is_inline {
             let inline = InlineAttempt::default();
-            let outcome = self.run(two_phase, &input, &reporter, ReadMode::Inline(&inline), None);
+            let outcome = self.run(caller.as_ref(), two_phase, &input, &reporter, (ReadMode::Inline(&inline), None));
             if !inline.is_refused() {
                 return outcome;
             }
         }
         let (this, two_phase) = (Arc::clone(self), two_phase.clone());
-        let work = move |work: &DiskWork| this.run(&two_phase, &input, &reporter, ReadMode::Blocking, Some(work));
+        let work = move |work: &DiskWork| {
+            this.run(caller.as_ref(), &two_phase, &input, &reporter, (ReadMode::Blocking, Some(work)))
+        };
         self.run_blocking(work, timeout_failure, Patience::UntilSilent).await
     }
 
     fn run<I, O>(
         &self,
+        caller: Option<&Caller>,
         two_phase: &TwoPhase<I, O>,
         input: &I,
         reporter: &ProgressReporter,
-        mode: ReadMode<'_>,
-        work: Option<&DiskWork>,
+        (mode, work): (ReadMode<'_>, Option<&DiskWork>),
     ) -> Result<O, Failure> {
         let began = Instant::now();
         let context = self.engine.read_context(&self.context, reporter).with_mode(mode);
         let context = match work {
             Some(work) => context.with_work(work),
+            None => context,
+        };
+        let context = match caller {
+            Some(caller) => context.with_caller(caller),
             None => context,
         };
         let now = Now::read(&self.context.zone.0);
@@ -154,10 +185,11 @@ impl ClientSession {
             let ToolRun::Write(two_phase) = &found.tool().run else {
                 return Err(Failure::internal("a tool does not change"));
             };
+            let Caller { by, .. } = this.caller(&call);
             let author = Author {
                 change: 0,
                 family: family.name,
-                by: host_name(call.by.as_deref()),
+                by,
                 session: context.public_name(),
                 key: None,
                 tool: found.tool().name.to_owned(),
@@ -250,7 +282,7 @@ fn request_key_hash(key: &str, found: &FoundTool, arguments: &Map<String, Value>
 }
 
 /// A host's name as people see it: short, and without anything that could disturb a terminal.
-fn host_name(name: Option<&str>) -> String {
+pub(super) fn host_name(name: Option<&str>) -> String {
     let name: String =
         name.unwrap_or_default().chars().filter(|letter| !letter.is_control()).take(MAX_HOST_NAME).collect();
     if name.trim().is_empty() { UNKNOWN_HOST.to_owned() } else { name }

@@ -11,12 +11,14 @@ use parking_lot::Mutex;
 use tokio::sync::{OnceCell, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use super::call::{ToolCall, host_name};
 use crate::clock::Now;
 use crate::disk::DiskWork;
 use crate::engine::lifecycle::ClientGuard;
 use crate::engine::{ClientStatus, Engine};
-use crate::families::session::ShownFamilies;
+use crate::families::session::{Caller, CallerLink, ShownFamilies, public_name};
 use crate::families::{Catalogue, ProgressReporter, SessionContext};
+use crate::projects::Interface;
 use crate::trees::TreeLease;
 
 /// Waking other threads would delay a client's first answer; its trees are looked up after it.
@@ -171,5 +173,16 @@ impl ClientSession {
         let warnings = self.engine.trees.warnings(&trees);
         let mut sent = self.sent_warnings.lock();
         warnings.into_iter().filter(|warning| sent.insert(warning.clone())).collect()
+    }
+
+    /// On whose behalf a call is made. Over HTTP without a session it is whoever has the same credentials.
+    pub(super) fn caller(&self, call: &ToolCall) -> Caller {
+        let is_web = self.context.door == Interface::Http;
+        let session = match (&self.context.key, &call.credentials) {
+            (None, Some(credentials)) => public_name(&format!("http {credentials}")),
+            _ => self.context.public_name().unwrap_or_default(),
+        };
+        let link = if is_web { CallerLink::Http } else { CallerLink::Connection };
+        Caller { by: host_name(call.by.as_deref()), session, link }
     }
 }

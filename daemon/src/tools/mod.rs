@@ -8,5 +8,5 @@ pub mod client;
 /// One call, from name and arguments to answer or failure.
 pub mod call;
 
-pub use call::{ToolCall, ToolError};
+pub use call::{CredentialsName, ToolCall, ToolError};
 pub use client::ClientSession;

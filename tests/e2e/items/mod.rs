@@ -21,6 +21,12 @@ mod undo;
 /// Which tools there are, and what they are called.
 mod surfaces;
 
+/// Who is on what.
+mod claims;
+
+/// Claims and numbers over the worktrees of a repository.
+mod worktrees;
+
 use serde_json::{Value, json};
 use trellis_tests::harness::{Client, Home};
 

@@ -18,6 +18,9 @@ pub mod programs;
 /// Waiting for a reason, never for a time.
 pub mod wait;
 
+/// Further worktrees of the project's repository.
+mod worktree;
+
 pub use client::Client;
 pub use home::Home;
 pub use http::HttpClient;

@@ -60,6 +60,15 @@ arguments! {
 }
 
 arguments! {
+    /// Which item, and for how long.
+    pub struct ClaimArgs else TrellisError {
+        uri: String = text("an address").required(), "Address, or T001, ADR-1, task-… of this project";
+        minutes: u16 = integer::<u16>(1..=1440).default(60_u16), "1-1440";
+        release: bool = boolean().default(false), "true: give it back";
+    }
+}
+
+arguments! {
     /// Which change is taken back, and how.
     pub struct UndoArgs else TrellisError {
         change: Option<u64> = change().optional(), "Change id such as c42 from `recent` or a write's answer; default: this session's newest";

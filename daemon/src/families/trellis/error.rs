@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use trellis_protocol::{Coded, ErrorInfo, FailureKind};
 
+use crate::families::claim::{ItemClaim, shown_time};
 use crate::families::error::{ArgumentError, CommonError};
 use crate::families::facts::SearchError;
 use crate::families::feed::shown_change;
@@ -34,6 +35,14 @@ pub enum TrellisError {
     /// The file changed between two pages.
     #[error("`{uri}` has changed since the first page")]
     Changed { uri: String, expected: String, actual: String },
+    #[error("`{uri}` is claimed by {} until {}", claim.by, shown_time(claim.until))]
+    Claimed { uri: String, claim: ItemClaim },
+    /// Something with an address that is no item.
+    #[error("`{uri}` can be read, and nothing else can be done to it")]
+    NotAnItem { uri: String },
+    /// In the state directory.
+    #[error("it could not be written down: {reason}")]
+    NotRecorded { reason: String },
     #[error("`{uri}` cannot be read: {reason}")]
     Unreadable { uri: String, reason: String },
     #[error("{}", change.map_or_else(|| "this session has changed nothing that is not undone".to_owned(), |change| format!("there is no change `c{change}`")))]
@@ -214,6 +223,20 @@ impl Coded for TrellisError {
                 let details = json!({ "change": shown_change(*change), "later": later, "diff": diff });
                 let hint = "read the difference; undo the later changes first, or use `force` to put the old text there nevertheless";
                 ErrorInfo::new("CONFLICT", FailureKind::Conflict, details, hint)
+            }
+            Self::Claimed { uri, claim: ItemClaim { by, session, since, until } } => {
+                let (since, until) = (shown_time(*since), shown_time(*until));
+                let details = json!({ "uri": uri, "by": by, "session": session, "since": since, "until": until });
+                let hint = "choose another one with `list`, or wait until it is free";
+                ErrorInfo::new("CLAIMED", FailureKind::Conflict, details, hint)
+            }
+            Self::NotAnItem { uri } => {
+                let hint = "name an item: `list` shows them";
+                ErrorInfo::new("NOT_ALLOWED", FailureKind::Input, json!({ "uri": uri, "allowed": [] }), hint)
+            }
+            Self::NotRecorded { reason } => {
+                let hint = "make room on the disk of the state directory, and try again";
+                ErrorInfo::new("WRITE_FAILED", FailureKind::Internal, json!({ "reason": reason }), hint)
             }
             Self::Unreadable { uri, reason } => {
                 let details = json!({ "uri": uri, "reason": reason });

@@ -30,6 +30,9 @@ pub mod undo;
 /// Two texts, compared line by line.
 pub mod difference;
 
+/// One item taken or given back.
+pub mod claim;
+
 /// The table of tools.
 pub mod tools;
 

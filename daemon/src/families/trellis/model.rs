@@ -9,6 +9,7 @@ use super::error::{TrellisError, argument};
 use super::pages::page_end;
 use crate::families::Answer;
 use crate::families::address::outline;
+use crate::families::claim::{ItemClaim, shown_time};
 use crate::families::item_set::{ItemRef, ItemSet, OpenedResource};
 use crate::text::hash::hash_of;
 
@@ -25,6 +26,8 @@ pub struct ShownItem {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub project: String,
     pub updated: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claimed: Option<ShownClaim>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tags: Vec<String>,
     #[serde(skip_serializing_if = "is_false")]
@@ -35,6 +38,22 @@ pub struct ShownItem {
     pub superseded_by: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warning: Option<String>,
+}
+
+/// A claim as other items' readers see it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ShownClaim {
+    pub by: String,
+    pub session: String,
+    pub until: String,
+    pub mine: bool,
+}
+
+impl ShownClaim {
+    fn of(claim: &ItemClaim, is_mine: bool) -> Self {
+        let ItemClaim { by, session, until, .. } = claim;
+        Self { by: by.clone(), session: session.clone(), until: shown_time(*until), mine: is_mine }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for a reference")]
@@ -53,6 +72,7 @@ impl ShownItem {
             lane: item.lane.map(|lane| lane.word()),
             project: found.project().to_owned(),
             updated: written(found.file.stamp.modified_ns),
+            claimed: set.claims.of(found).map(|(claim, is_mine)| ShownClaim::of(claim, is_mine)),
             tags: item.tags.clone(),
             ready: item.ready,
             outdated: item.outdated,

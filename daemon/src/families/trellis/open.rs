@@ -84,7 +84,7 @@ impl<'a> FoundItem<'a> {
         &self.opened.set.trees[self.opened.tree]
     }
 
-    fn reference(&self) -> ItemRef<'_> {
+    pub fn reference(&self) -> ItemRef<'_> {
         ItemRef { tree: self.tree(), path: &self.file.path, file: &self.kept, item: self.item() }
     }
 

@@ -74,7 +74,7 @@ pub fn list(set: &ItemSet, args: &ListArgs, below: Option<&Below>) -> Result<Ans
             && args.lane.is_none_or(|lane| lane.takes(item.lane))
             && args.family.is_none_or(|family| family == found.tree.family)
             && args.ready.is_none_or(|ready| !ready || item.ready)
-            && args.claimed != Some(true)
+            && args.claimed.is_none_or(|claimed| claimed == set.claims.of(*found).is_some())
             && tag.as_ref().is_none_or(|tag| item.tags.iter().any(|known| fold_word(known) == *tag))
             && below.is_none_or(|below| below.takes(*found, set))
             && text.as_ref().is_none_or(|text| holds(*found, text))

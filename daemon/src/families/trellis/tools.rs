@@ -1,22 +1,24 @@
 //! The table of tools.
 
-use super::arguments::{Lenient, ListArgs, OpenArgs, RecallArgs, RecentArgs, UndoArgs};
+use super::arguments::{ClaimArgs, Lenient, ListArgs, OpenArgs, RecallArgs, RecentArgs, UndoArgs};
 use super::error::TrellisError;
 use super::ops::{self, Below};
-use super::{model, open, recall, recent, undo};
+use super::{claim, model, open, recall, recent, undo};
 use crate::families::changes::RecentChanges;
 use crate::families::feed::{ChangeRequest, PastChange};
 use crate::families::item_set::{ItemScope, ItemSet, ItemsError, ItemsRequest, OpenRequest, OpenedUri};
+use crate::families::need::AndThen;
 use crate::families::recall::{RecallError, Recalled};
 use crate::families::{Answer, Tool, ToolEffect};
 
 /// Words that people use and the names have not.
-const SEARCH_HINTS: [(&str, &str); 5] = [
+const SEARCH_HINTS: [(&str, &str); 6] = [
     ("recall", "search memory remember find note decision task why"),
     ("open", "read note task decision memory by address"),
     ("list", "what tasks decisions notes memory work next"),
     ("recent", "history who changed what log activity since"),
     ("undo", "revert restore take back rollback mistake"),
+    ("claim", "take reserve lock start task who works on it"),
 ];
 
 pub fn table() -> Vec<Tool> {
@@ -92,5 +94,23 @@ fn rows() -> Vec<Tool> {
                 Ok(undo::undo(past.as_ref(), &set.unwrap_or_default(), args)?)
             },
         ),
+        claiming(),
     ]
+}
+
+/// Writes no user's file, so that a session may claim that may write nothing.
+fn claiming() -> Tool {
+    let tool = Tool::read(
+        ("claim", "Claim an item"),
+        "Say that you are on an item before you start, so that other sessions choose another one. It ends with your \
+         session, after `minutes`, or with `release`; calling again renews it. It stops nobody from changing the item.",
+        |args: &ClaimArgs, _| {
+            let (asked, uri) = (args.clone(), args.uri.clone());
+            Ok(AndThen(OpenRequest { uri }, move |opened: &Result<OpenedUri, ItemsError>| {
+                claim::request(opened, &asked)
+            }))
+        },
+        |seen, args: &ClaimArgs, _| Ok(claim::answer(seen, args)?),
+    );
+    Tool { effect: ToolEffect::Maintains, ..tool }
 }

@@ -23,6 +23,7 @@ mod stamp;
 pub mod syscalls;
 mod target_directory;
 mod temp;
+mod worktrees;
 pub(crate) mod writer;
 
 pub use disks::{DiskWork, Disks, PROBE_TIMEOUT, SLOW_CALL_TIME};
@@ -41,6 +42,7 @@ pub use request::{
 pub use root::{OpenFile, RootDir};
 pub use stamp::{Digest, FileStamp};
 pub use temp::{DaemonId, TempName};
+pub use worktrees::{OtherWorktrees, Worktrees};
 pub use writer::AtomicWriter;
 
 /// A file, wherever its tree is mounted: device and inode of a directory, and the path from there.

@@ -16,6 +16,7 @@ use super::ops::with_warnings;
 use super::parse::{Task, TaskFile};
 use super::render;
 use super::splice::{self, InsertAt};
+use super::worktrees::{self, OtherTrees};
 use crate::clock::Now;
 use crate::disk::{Digest, FileContent, FileModel as _, ModelInTree, ReadError, TreeLocation};
 use crate::families::Answer;
@@ -27,25 +28,33 @@ const TITLE: &str = "# Task\n";
 /// What a writing tool gives.
 pub type WriteResult = Result<(Answer, Edit), TodoError>;
 
-/// Every file with the ids it names; not looked at as long as there is a next number.
-pub type MentionsResult = Option<Result<Vec<ModelInTree<Mentions>>, ReadError>>;
+/// The ids that the files of a tree name.
+pub type TreeMentions = Result<Vec<ModelInTree<Mentions>>, ReadError>;
+
+/// Every file of every worktree with the ids it names; not looked at as long as there is a next number.
+pub type MentionsResult = Option<Vec<TreeMentions>>;
+
+/// What is needed to give out numbers, here and in other worktrees.
+pub type NumberedFiles = ((TodoFiles, NumberFiles), OtherTrees);
 
 /// Whether a new task needs a number that is free again, and so to know which ones the files name.
-pub fn needs_mentions((_, _, tasks): &TodoFiles, (state, contexts, _): &NumberFiles) -> bool {
+pub fn needs_mentions((((_, _, tasks), (state, contexts, _)), (_, others)): &NumberedFiles) -> bool {
     let state = state.as_ref().ok().map(|state| state.bytes.as_slice());
     let tasks = tasks.as_ref().map_or(&[][..], |tasks| &tasks.model.tasks);
     let contexts = contexts.as_ref().map_or(&[][..], Vec::as_slice);
-    tasks.len() < usize::from(MAX_NUMBER) && IdCounters::of(state, tasks, contexts, &[]).are_given()
+    let counters = IdCounters::of(state, tasks, contexts, &[]).at_least(worktrees::highest(others));
+    tasks.len() < usize::from(MAX_NUMBER) && counters.are_given()
 }
 
 /// A new task with its context, the last of its category.
 pub fn create(
-    ((tree, counted), mentions): ((TodoFiles, NumberFiles), MentionsResult),
+    (((tree, counted), (worktrees, others)), mentions): (NumberedFiles, MentionsResult),
     args: &CreateTask,
     now: &Now,
 ) -> WriteResult {
     let tasks = Tasks::of(tree)?;
-    let (state, mut numbers) = numbers(&tasks.file, counted)?;
+    let (state, numbers) = numbers(&tasks.file, counted)?;
+    let mut numbers = numbers.at_least(worktrees::highest(&others));
     let id = match (numbers.next_task(tasks.file.tasks.len()), mentions) {
         (Err(IdsExhausted::Given), Some(mentions)) => free_number(&tasks.file, mentions)?,
         (next, _) => next.map_err(|why| TodoError::TaskIdsExhausted { why })?,
@@ -60,7 +69,8 @@ pub fn create(
     let new = check_reparsed(&tasks.file, new, id, |new| new.map(comparable_fields) == Some(meant))?;
     let created = written(now.at);
     let context = render::context(id, &args.description, &created);
-    let edit = Edit::nothing().locked_directories(tasks.place.clone(), in_tree(CONTEXTS));
+    let edit = worktrees::locked(Edit::nothing(), &worktrees);
+    let edit = edit.locked_directories(tasks.place.clone(), in_tree(CONTEXTS));
     let edit = edit.create(tasks.place.clone(), id.context(), LINKS, context.into_bytes());
     let edit = tasks.replaced(with_counters(edit, &tasks.place, state.as_ref(), &numbers), new);
     let answer = json!({ "task_id": id.to_string(), "file_path": shown(&id.context()), "created_at": created });
@@ -68,8 +78,11 @@ pub fn create(
 }
 
 /// A number that is free again. A file that cannot be read may name any, so there is none then.
-fn free_number(tasks: &TaskFile, mentions: Result<Vec<ModelInTree<Mentions>>, ReadError>) -> Result<TaskId, TodoError> {
-    let below = needs::optional(mentions, &in_tree(TASK_FILE))?.unwrap_or_default();
+fn free_number(tasks: &TaskFile, mentions: Vec<TreeMentions>) -> Result<TaskId, TodoError> {
+    let mut below = Vec::new();
+    for mentions in mentions {
+        below.extend(needs::optional(mentions, &in_tree(TASK_FILE))?.unwrap_or_default());
+    }
     let files = below.iter().map(|ModelInTree { path, seen }| match seen {
         Ok(seen) => Ok((path, &*seen.model)),
         Err(why) => Err(TodoError::read_error(path, why.clone())),
@@ -247,13 +260,14 @@ fn moved(file: &TaskFile, task: &Task, position: Position) -> String {
 mod tests {
     use super::super::random::{STAMP, tree};
     use super::*;
-    use crate::disk::{DirectoryEntry, EntryKind};
+    use crate::disk::{DirectoryEntry, EntryKind, Worktrees};
 
     fn check(tasks: &str, context: &str, state: &str, expected: bool) {
         let state = FileContent { bytes: state.as_bytes().to_vec(), stamp: STAMP };
         let contexts = vec![DirectoryEntry { name: context.to_owned(), kind: EntryKind::File }];
         let counted = (Ok(state), Ok(contexts), Err(ReadError::Missing));
-        assert_eq!(needs_mentions(&tree(tasks), &counted), expected, "{tasks} {context}");
+        let seen = ((tree(tasks), counted), (Worktrees::default(), Vec::new()));
+        assert_eq!(needs_mentions(&seen), expected, "{tasks} {context}");
     }
 
     #[test]

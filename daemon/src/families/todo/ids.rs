@@ -59,6 +59,12 @@ impl IdCounters {
         }
     }
 
+    /// With what was given elsewhere, of a task and of a record.
+    #[must_use]
+    pub fn at_least(self, (task, adr): (u16, u16)) -> Self {
+        Self { task: self.task.max(task), adr: self.adr.max(adr), ..self }
+    }
+
     /// Whether the last task number was given, so that the next task needs one that is free again.
     pub fn are_given(&self) -> bool {
         self.task >= MAX_NUMBER

@@ -28,6 +28,9 @@ pub mod splice;
 /// The next number of a task and of a record.
 pub mod ids;
 
+/// Numbers that other worktrees have given.
+pub mod worktrees;
+
 /// Which ids a file names.
 pub mod mentions;
 

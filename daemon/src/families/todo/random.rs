@@ -135,9 +135,11 @@ fn parsed<A: Arguments>(arguments: &Value) -> Option<A> {
 fn run(text: &str, call: &Call) -> Option<(Map<String, Value>, String)> {
     let now = Now { at: jiff::Timestamp::UNIX_EPOCH, zone: jiff::tz::TimeZone::UTC };
     let edited: Result<(Answer, Edit), _> = match call {
-        Call::Create(arguments) => {
-            edits::create(((tree(text), nothing()), None), &parsed::<CreateTask>(arguments)?, &now)
-        }
+        Call::Create(arguments) => edits::create(
+            (((tree(text), nothing()), Default::default()), None),
+            &parsed::<CreateTask>(arguments)?,
+            &now,
+        ),
         Call::Update(arguments) => edits::update(tree(text), &parsed::<UpdateTask>(arguments)?, &now),
         Call::Delete(arguments) => {
             edits::delete((tree(text), Err(ReadError::Missing), nothing()), &parsed::<DeleteTask>(arguments)?, &now)

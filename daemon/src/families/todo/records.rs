@@ -6,14 +6,15 @@ use serde_json::json;
 use super::adr::{self, Adr};
 use super::arguments::{CreateAdr, UpdateAdr, UpdateContext};
 use super::context;
-use super::edits::{WriteResult, with_counters};
+use super::edits::{NumberedFiles, WriteResult, with_counters};
 use super::error::TodoError;
 use super::ids::IdCounters;
 use super::model::{ADRS, adr_number, in_tree, shown, written};
-use super::needs::{self, EntriesSeen, FileSeen, LINKS, NumberFiles, Tasks, TodoFiles};
+use super::needs::{self, EntriesSeen, FileSeen, LINKS, Tasks, TodoFiles};
 use super::ops::with_warnings;
 use super::render;
 use super::slug::slug;
+use super::worktrees;
 use crate::clock::Now;
 use crate::disk::{DirectoryEntry, ReadError, TreeLocation};
 use crate::families::Answer;
@@ -21,18 +22,20 @@ use crate::families::edit::Edit;
 use crate::text::hash::hash_of;
 
 /// A new record.
-pub fn create_adr((tree, counted): (TodoFiles, NumberFiles), args: &CreateAdr, now: &Now) -> WriteResult {
+pub fn create_adr(((tree, counted), (worktrees, others)): NumberedFiles, args: &CreateAdr, now: &Now) -> WriteResult {
     let tasks = Tasks::of(tree)?;
     let (state, contexts, adrs) = needs::number_files(counted)?;
     let bytes = state.as_ref().map(|state| state.bytes.as_slice());
-    let mut numbers = IdCounters::of(bytes, &tasks.file.tasks, &contexts, &adrs);
+    let numbers = IdCounters::of(bytes, &tasks.file.tasks, &contexts, &adrs);
+    let mut numbers = numbers.at_least(worktrees::highest(&others));
     let existing = adrs.iter().filter(|entry| adr_number(&entry.name).is_some()).count();
     let number = numbers.next_adr(existing).map_err(|why| TodoError::AdrsFull { why })?;
     let id = format!("adr-{number:03}-{}", slug(&args.adr.title));
     let path = in_tree(&format!("{ADRS}/{id}.md"));
     let created = written(now.at);
     let record = render::record(number, &args.adr, &created);
-    let edit = Edit::nothing().locked_directories(tasks.place.clone(), in_tree(ADRS));
+    let edit = worktrees::locked(Edit::nothing(), &worktrees);
+    let edit = edit.locked_directories(tasks.place.clone(), in_tree(ADRS));
     let edit = edit.create(tasks.place.clone(), path.clone(), LINKS, record.into_bytes());
     let edit = with_counters(edit, &tasks.place, state.as_ref(), &numbers);
     let answer = json!({ "adr_id": id, "file_path": shown(&path), "created_at": created });

@@ -6,11 +6,12 @@ use super::arguments::{
     CreateAdr, CreateTask, DeleteTask, GetContext, ListAdrs, ListTasks, ReorderTask, SearchContexts, SearchTasks,
     UpdateAdr, UpdateContext, UpdateTask,
 };
-use super::edits;
+use super::edits::{self, NumberedFiles};
 use super::model::{ADRS, CONTEXTS, in_tree, place};
 use super::needs::{self, EntriesSeen};
 use super::ops;
 use super::records;
+use super::worktrees;
 use crate::disk::{ReadDirectory, ReadFile, TreeIsSymlink, TreeLocation};
 use crate::families::need::{AndThen, Constant, Need};
 use crate::families::{Tool, ToolEffect};
@@ -153,18 +154,19 @@ fn rows() -> Vec<Tool> {
     ]
 }
 
-/// The tasks, and what is needed to give out numbers.
-fn numbered(project_root: Option<&Path>) -> (needs::TodoNeed, needs::NumberNeed) {
-    (needs::tree(project_root), needs::counted(&place(project_root)))
+/// The tasks, and what is needed to give out numbers, here and in other worktrees.
+fn numbered(project_root: Option<&Path>) -> impl Need<Output = NumberedFiles> + use<> {
+    let place = place(project_root);
+    ((needs::tree(project_root), needs::counted(&place)), worktrees::others(&place))
 }
-
-type NumberedFiles = (needs::TodoFiles, needs::NumberFiles);
 
 /// The same, and the ids that all files name if the last number was given.
 fn with_mentions(root: Option<&Path>) -> impl Need<Output = (NumberedFiles, edits::MentionsResult)> + use<> {
     let place = place(root);
-    AndThen(numbered(root), move |(tree, counted): &NumberedFiles| {
-        edits::needs_mentions(tree, counted).then(|| needs::mentions(&place))
+    AndThen(numbered(root), move |seen: &NumberedFiles| {
+        let (_, (worktrees, _)) = seen;
+        let trees = || std::iter::once(&place).chain(&worktrees.others).map(needs::mentions).collect::<Vec<_>>();
+        edits::needs_mentions(seen).then(trees)
     })
 }
 
